@@ -1,0 +1,1 @@
+"""Barnabas: a message broker that speaks the Apache Kafka wire protocol."""

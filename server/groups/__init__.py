@@ -1,0 +1,1 @@
+"""Consumer groups and committed offsets: the coordinator's side of Kafka's group protocols."""

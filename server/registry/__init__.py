@@ -1,0 +1,1 @@
+"""The cluster's registries in Kafka's own znode layout, over a small `ZnodeStore` interface."""
