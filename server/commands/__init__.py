@@ -1,0 +1,1 @@
+"""The `barnabas` commands, one module each; each imports what it needs and no more."""
