@@ -232,7 +232,10 @@ def _is_cut(buffer: Buffer, position: int, end: int) -> bool:
     if position + MAGIC_POSITION + 1 > end:
         return True
     _, size = _OFFSET_AND_SIZE.unpack_from(buffer, position)
-    return size >= V0_HEADER_BYTES - LOG_OVERHEAD and position + LOG_OVERHEAD + size > end
+    whole_size: int = size
+    return (
+        whole_size >= V0_HEADER_BYTES - LOG_OVERHEAD and position + LOG_OVERHEAD + whole_size > end
+    )
 
 
 def compute_crc(buffer: Buffer, header: BatchHeader) -> int:
