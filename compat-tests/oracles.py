@@ -1,0 +1,81 @@
+"""Where the programs are that Barnabas is measured against, and how a JVM is started.
+
+`scripts/oracles` fetches the jars into `.oracles`; BARNABAS_ORACLES names another folder. A
+test that needs what is not there fails in CI (the variable CI is set) and skips elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+ORACLES = Path(os.environ.get("BARNABAS_ORACLES") or ROOT / ".oracles")
+STOP_TIMEOUT_SECONDS = 20
+
+
+def require_oracle(name: str) -> Path:
+    """Return the folder of an oracle ("jars-4.4.0"): without it fail in CI, skip elsewhere."""
+    folder = ORACLES / name
+    if not folder.is_dir():
+        missing(f"{name} is not in {ORACLES.name}: run scripts/oracles")
+    return folder
+
+
+def require_program(name: str) -> str:
+    """Return the path of a program on the machine ("java", "node"), or fail or skip as above."""
+    path = shutil.which(name)
+    if path is None:
+        missing(f"the program {name} is not installed")
+    return str(path)
+
+
+def missing(reason: str) -> None:
+    """Fail in CI, skip elsewhere; returns in neither case."""
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+def java_command(jars: Path, *program: str, heap: str = "256m") -> list[str]:
+    """The command line of a Java program whose class path is every jar in the folder.
+
+    `program` is a main class or a single source file, then its arguments. The collector and
+    compiler flags keep a short-lived process quick on few cores.
+    """
+    flags = [f"-Xmx{heap}", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"]
+    return [require_program("java"), *flags, "-cp", f"{jars}/*", *program]
+
+
+@contextmanager
+def running(
+    command: list[str], stderr: IO[bytes] | int | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a child process with pipes for its input and output; it is gone on the way out."""
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr
+    )
+    try:
+        yield process
+    finally:
+        stop(process)
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """End a process politely, then by force; its pipes are closed."""
+    process.terminate()
+    try:
+        process.wait(STOP_TIMEOUT_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            pipe.close()
