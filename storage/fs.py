@@ -34,8 +34,7 @@ class FileSystem:
     preadv: Callable[[int, Sequence[bytearray | memoryview], int, int], int] = os.preadv
     fsync: Callable[[int], None] = os.fsync
     ftruncate: Callable[[int, int], None] = os.ftruncate
-    allocate: Callable[[int, int, int], None] = os.posix_fallocate
-    lock: Callable[[int, int], None] = fcntl.lockf
+    control: Callable[[int, int, bytes], bytes] = fcntl.fcntl
     rename: Callable[[str, str], None] = os.replace
     link: Callable[[str, str], None] = os.link
     unlink: Callable[[str], None] = os.unlink
