@@ -1,0 +1,87 @@
+"""The sparse offset index of a segment, `<base offset>.index`.
+
+An entry, 8 bytes: int32 offset less the base offset, int32 position in the `.log` file; both
+rise from entry to entry. The entry for a set of batches appended at `position` holds the
+set's *last* offset; one is written once more than `index.interval.bytes` have been appended
+since the one before. Nothing at position 0 is ever indexed. The file carries no checksum.
+"""
+
+from struct import Struct
+from typing import Final
+
+from barnabas.storage.errors import CorruptIndex
+from barnabas.storage.file_slice import FileCache
+from barnabas.storage.index_file import PAGE_BYTES, IndexFile
+
+ENTRY: Final = Struct(">ii")
+MAX_RELATIVE_OFFSET: Final = 0x7FFFFFFF
+
+
+class OffsetIndex(IndexFile):
+    """Where to start reading for an offset."""
+
+    __slots__ = ("last_offset",)
+
+    WIDTH = ENTRY.size
+    unpack = ENTRY.unpack_from
+
+    def __init__(self, files: FileCache, path: str, base_offset: int, max_bytes: int) -> None:
+        super().__init__(files, path, base_offset, max_bytes)
+        self.last_offset = base_offset
+        """Offset of the last entry; the base offset while there is none."""
+
+    def load(self) -> None:
+        super().load()
+        self._note_last_entry()
+        if self.count and self.last_offset <= self.base_offset:
+            raise CorruptIndex(
+                f"{self.file.path}: last offset {self.last_offset} is not above the base offset"
+            )
+
+    def _note_last_entry(self) -> None:
+        relative = self.entry(self.count - 1)[0] if self.count else 0
+        self.last_offset = self.base_offset + relative
+
+    def start_empty(self) -> None:
+        """Begin without entries, whatever the file holds."""
+        self.count = self._written = 0
+        self._tail.clear()
+        self.last_offset = self.base_offset
+
+    @property
+    def is_full(self) -> bool:
+        """No room for another entry within `segment.index.bytes`."""
+        return self.count >= self.max_entries
+
+    def append(self, offset: int, position: int) -> None:
+        """Add an entry; its offset must be above the last one's."""
+        if self.count and offset <= self.last_offset:
+            raise ValueError(f"{self.file.path}: {offset} is not above {self.last_offset}")
+        self._tail += ENTRY.pack(offset - self.base_offset, position)
+        self.count += 1
+        self.last_offset = offset
+        if len(self._tail) >= PAGE_BYTES:
+            self.spill()
+
+    def lookup(self, offset: int) -> tuple[int, int]:
+        """(offset, position) of the last entry at or below `offset`, or (base offset, 0)."""
+        entry = self.find_floor(0, offset - self.base_offset)[1]
+        if entry is None:
+            return self.base_offset, 0
+        return self.base_offset + entry[0], entry[1]
+
+    def first_offset_from(self, position: int) -> int | None:
+        """Offset of the first entry at or beyond a file position; None past the last one."""
+        slot = self.find_floor(1, position - 1)[0] + 1
+        if slot >= self.count:
+            return None
+        return self.base_offset + self.entry(slot)[0]
+
+    def truncate_to(self, offset: int) -> None:
+        """Drop the entries at or above `offset`."""
+        self.keep(self.find_floor(0, offset - self.base_offset - 1)[0] + 1)
+        self._note_last_entry()
+
+    def entries(self) -> list[tuple[int, int]]:
+        """All entries as (offset, position)."""
+        return [(self.base_offset + offset, place) for offset, place in self.stored_entries()]
