@@ -1,0 +1,32 @@
+"""Records of a batch of any format: the one place that chooses by magic."""
+
+from collections.abc import Iterator
+
+from barnabas.storage.batch import MAGIC_V2, BatchHeader, Buffer, walk
+from barnabas.storage.compression import DEFAULT_LIMIT_BYTES
+from barnabas.storage.errors import CorruptBatch
+from barnabas.storage.legacy import decode_legacy
+from barnabas.storage.records import Record, decode_v2
+
+
+def decode_batch(
+    buffer: Buffer, header: BatchHeader, limit_bytes: int = DEFAULT_LIMIT_BYTES
+) -> Iterator[Record]:
+    """The records of one batch, absolute offsets and effective timestamps.
+
+    Raises CorruptBatch (DecompressionTooLarge past `limit_bytes`) or UnsupportedCodec, both
+    naming the batch's offset.
+    """
+    try:
+        if header.magic == MAGIC_V2:
+            yield from decode_v2(buffer, header, limit_bytes)
+        else:
+            yield from decode_legacy(buffer, header, limit_bytes)
+    except CorruptBatch as error:
+        raise error.located(offset=header.base_offset)
+
+
+def decode_all(buffer: Buffer, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> Iterator[Record]:
+    """The records of every batch in the buffer, control records included."""
+    for header in walk(buffer):
+        yield from decode_batch(buffer, header, limit_bytes)
