@@ -1,0 +1,130 @@
+"""Arrays: int32 count, or an unsigned varint of the count plus one in flexible versions.
+
+A count is checked against what is left of the frame before anything is built: every
+element takes at least `minimum_bytes`.
+"""
+
+import struct
+from typing import IO, Any
+
+from barnabas.wire.codec import Codec, Context, remaining, spend
+from barnabas.wire.compiler import BuildEmitter, ParseEmitter
+from barnabas.wire.errors import Malformed
+from barnabas.wire.primitives import UVARINT, Fixed, Int32, UuidCodec
+from barnabas.wire.strings import NULL
+
+COUNT = "a count larger than the rest of the frame"
+BUDGET = "more than 1000000 array elements in one frame"
+
+
+class Array(Codec):
+    """Any number of one kind; `element` is a codec or a struct class."""
+
+    def __init__(self, element: Any, flexible: bool = False, nullable: bool = False) -> None:
+        super().__init__()
+        self.element: Codec = element if isinstance(element, Codec) else element.KIND
+        self.flexible = flexible
+        self.nullable = nullable
+        self.minimum_bytes = 1 if flexible else 4
+
+    def bind(self, version: int, flexible: bool, nullable: bool) -> "Array":
+        return Array(self.element.bind(version, flexible, False), flexible, nullable)
+
+    @property
+    def _packed(self) -> str | None:
+        """The `struct` character if the elements can be read and written in one call."""
+        element = self.element
+        plain = isinstance(element, Fixed) and not isinstance(element, UuidCodec)
+        return element.char if plain and isinstance(element, Fixed) else None
+
+    # Reference path.
+
+    def _parse(self, stream: IO[bytes], context: Context, path: str) -> list[Any] | None:
+        prefix = UVARINT if self.flexible else Int32
+        count = prefix._parse(stream, context, path) - (1 if self.flexible else 0)
+        if count < 0:
+            if not self.nullable:
+                raise Malformed(NULL, path)
+            return None
+        if count > remaining(stream) // max(1, self.element.minimum_bytes):
+            raise Malformed(COUNT, path)
+        spend(context, count, path)
+        return [self.element._parse(stream, context, f"{path}[{i}]") for i in range(count)]
+
+    def _build(self, obj: Any, stream: IO[bytes], context: Context, path: str) -> Any:
+        if obj is None and not self.nullable:
+            raise Malformed(NULL, path)
+        count = -1 if obj is None else len(obj)
+        if self.flexible:
+            UVARINT._build(count + 1, stream, context, path)
+        else:
+            Int32._build(count, stream, context, path)
+        for index, element in enumerate(obj or ()):
+            self.element._build(element, stream, context, f"{path}[{index}]")
+        return obj
+
+    # Compiled path.
+
+    def emit_parse(self, out: ParseEmitter) -> str:
+        count = out.uvarint() if self.flexible else out.fixed("i")
+        out.flush()
+        value = out.fresh()
+        null = f"{count} == 0" if self.flexible else f"{count} < 0"
+        if not self.nullable:
+            out.line(f"if {null}: raise Malformed({NULL!r})")
+            self._emit_elements(out, count, value)
+            return value
+        with out.block(f"if {null}:"):
+            out.line(f"{value} = None")
+        with out.block("else:"):
+            self._emit_elements(out, count, value)
+        return value
+
+    def _emit_elements(self, out: ParseEmitter, count: str, value: str) -> None:
+        if self.flexible:
+            out.line(f"{count} -= 1")
+        least = max(1, self.element.minimum_bytes)
+        needed = count if least == 1 else f"{count} * {least}"
+        out.line(f"if {needed} > end - pos: raise Malformed({COUNT!r})")
+        out.line(f"budget -= {count}")
+        out.line(f"if budget < 0: raise Malformed({BUDGET!r})")
+        if self._packed:
+            out.line(f"stop = pos + {count} * {struct.calcsize('>' + self._packed)}")
+            layout = f"f'>{{{count}}}{self._packed}'"
+            out.line(f"{value} = list(unpack({layout}, buf[pos:stop]))")
+            out.line("pos = stop")
+            return
+        out.line(f"{value} = []")
+        with out.block(f"for _ in range({count}):"):
+            element = self.element.emit_parse(out)
+            out.flush()
+            out.line(f"{value}.append({element})")
+
+    def emit_build(self, out: BuildEmitter, value: str) -> None:
+        local = out.fresh("a")
+        out.flush()
+        out.line(f"{local} = {value}")
+        if not self.nullable:
+            self._emit_write(out, local)
+            return
+        with out.block(f"if {local} is None:"):
+            out.fixed("B" if self.flexible else "i", "0" if self.flexible else "-1")
+        with out.block("else:"):
+            self._emit_write(out, local)
+
+    def _emit_write(self, out: BuildEmitter, local: str) -> None:
+        length = out.fresh("n")
+        out.line(f"{length} = len({local})")
+        if self.flexible:
+            out.line(f"{length} += 1")
+            out.uvarint(length)
+        else:
+            out.fixed("i", length)
+        if self._packed:
+            count = f"len({local})"
+            out.flush()
+            out.line(f"{out.target} += pack(f'>{{{count}}}{self._packed}', *{local})")
+            return
+        element = out.fresh("e")
+        with out.block(f"for {element} in {local}:"):
+            self.element.emit_build(out, element)

@@ -1,0 +1,78 @@
+"""A message bound to one version: parse and build, compiled on first use."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from barnabas.wire.compiler import compile_build, compile_parse
+from barnabas.wire.errors import ProtocolError, UnsupportedVersion
+from barnabas.wire.structs import StructCodec
+
+if TYPE_CHECKING:
+    from barnabas.wire.schema import Message
+
+M = TypeVar("M")
+Cut = tuple[int, Any]  # (position in the bytes before it, what belongs there)
+
+# A fault in a frame up to this size is looked up once more by the reference path, for its path.
+EXPLAINED_BYTES = 65_536
+
+
+class Bound(Generic[M]):
+    """`ProduceRequest.at(7)`: the codec of one message at one version.
+
+    `decode(buf, pos)` and `encode(value, out, cuts)` are the compiled functions themselves,
+    for the server's inner loop; `parse` and `build` are for everybody else.
+    """
+
+    __slots__ = ("decode", "encode", "flexible", "message", "reference", "version")
+
+    def __init__(self, message: type[M], version: int, flexible: bool) -> None:
+        self.message = message
+        self.version = version
+        self.flexible = flexible
+        self.reference = StructCodec(message, version, flexible)
+        self.decode: Callable[[memoryview, int], M] = self._first_decode
+        self.encode: Callable[[M, bytearray, list[Cut]], None] = self._first_encode
+
+    def _first_decode(self, buf: memoryview, pos: int) -> M:
+        self.decode = compile_parse(self.reference)
+        return self.decode(buf, pos)
+
+    def _first_encode(self, value: M, out: bytearray, cuts: list[Cut]) -> None:
+        self.encode = compile_build(self.reference)
+        self.encode(value, out, cuts)
+
+    def parse(self, data: bytes | bytearray | memoryview, start: int = 0) -> M:
+        """The message that begins at `start`. Bytes behind it are ignored, as Kafka does.
+
+        Records are views into `data`. Raises Truncated or Malformed, with a path.
+        """
+        try:
+            return self.decode(memoryview(data), start)
+        except ProtocolError:
+            if len(data) - start <= EXPLAINED_BYTES:
+                self.reference.parse(bytes(data[start:]))
+            raise
+
+    def build(self, value: M) -> bytes:
+        """The bytes of `value`. Raises Malformed or UnsupportedVersion, with a path."""
+        out = bytearray()
+        try:
+            self.encode(value, out, [])
+        except ProtocolError:
+            self.reference.build(value)
+            raise
+        return bytes(out)
+
+
+def bind(message: "type[Message]", version: int) -> Bound[Any]:
+    """The codec of `message` at `version`, made on first use. Raises UnsupportedVersion."""
+    if version not in message.VERSIONS:
+        first, last = message.VERSIONS[0], message.VERSIONS[-1]
+        raise UnsupportedVersion(
+            f"{message.__name__} has versions {first} to {last}, not {version}"
+        )
+    since = message.FLEXIBLE_SINCE
+    bound = Bound(cast(Any, message), version, since is not None and version >= since)
+    message.BOUND[version] = bound
+    return bound

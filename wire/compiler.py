@@ -1,0 +1,192 @@
+"""Turns a bound codec into one straight-line Python function: the path the server uses.
+
+Every codec emits its own source (`emit_parse`, `emit_build`); the emitters here gather it.
+The one optimisation that matters is the *run*: neighbouring fixed-width fields, and the
+length prefix that follows them, are read or written by a single `struct` call. A run must
+be flushed before a value in it, or the position behind it, is used.
+
+A compiled parse function takes `(buf, pos)`; a compiled build function takes
+`(value, out, cuts)` and appends to the bytearray `out`. Records that are not plain bytes
+(a slice of a file, say) are not copied into `out`: their place is noted in `cuts`.
+"""
+
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from barnabas.wire.errors import Malformed, ProtocolError, Truncated, UnsupportedVersion
+from barnabas.wire.varint import read_uvarint, write_uvarint
+
+# One frame may build this many array elements, all arrays together: a frame of tiny structs
+# costs up to forty times its size in objects.
+MAX_ELEMENTS = 1_000_000
+MAX_TAGS = 10_000
+
+
+class Emits(Protocol):
+    """What the compiler asks of a codec."""
+
+    def emit_parse(self, out: "ParseEmitter") -> str: ...
+    def emit_build(self, out: "BuildEmitter", value: str) -> None: ...
+
+
+class Emitter:
+    """Lines of source under construction, and the constants they name."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.depth = 2
+        self.names: dict[str, Any] = {
+            "Truncated": Truncated,
+            "Malformed": Malformed,
+            "UnsupportedVersion": UnsupportedVersion,
+            "ProtocolError": ProtocolError,
+            "struct_error": struct.error,
+            "pack": struct.pack,
+            "unpack": struct.unpack,
+            "read_uvarint": read_uvarint,
+            "write_uvarint": write_uvarint,
+            "new": object.__new__,
+        }
+        self._serial = 0
+
+    def line(self, text: str) -> None:
+        """Append one line at the present depth."""
+        self.lines.append("    " * self.depth + text)
+
+    def fresh(self, hint: str = "v") -> str:
+        """A local name nobody has yet."""
+        self._serial += 1
+        return f"{hint}{self._serial}"
+
+    def constant(self, value: object, hint: str = "k") -> str:
+        """A global name for `value`."""
+        name = self.fresh(hint.upper() + "_")
+        self.names[name] = value
+        return name
+
+    def flush(self) -> None:
+        """Write out the pending run."""
+        raise NotImplementedError
+
+    @contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        """An indented block; runs never reach over its edges."""
+        self.flush()
+        self.line(head)
+        self.depth += 1
+        yield
+        self.flush()
+        self.depth -= 1
+
+    def function(self, head: str, prologue: list[str], handlers: list[str]) -> Callable[..., Any]:
+        """Compile the gathered lines into a function."""
+        self.flush()
+        source = "\n".join(
+            [head, *(f"    {text}" for text in prologue), "    try:", *self.lines]
+            + [f"    {text}" for text in handlers]
+        )
+        exec(compile(source, f"<wire {head}>", "exec"), self.names)
+        function: Callable[..., Any] = self.names[head.split("(")[0].removeprefix("def ")]
+        return function
+
+
+class ParseEmitter(Emitter):
+    """Gathers the source of a parse function."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._run: list[tuple[str, str]] = []
+
+    def fixed(self, char: str) -> str:
+        """A name that holds the next fixed-width value once the run is flushed."""
+        name = self.fresh()
+        self._run.append((char, name))
+        return name
+
+    def flush(self) -> None:
+        if not self._run:
+            return
+        layout = ">" + "".join(char for char, _ in self._run)
+        targets = ", ".join(name for _, name in self._run)
+        comma = "," if len(self._run) == 1 else ""
+        unpack = "unpack_" + layout[1:]
+        self.names.setdefault(unpack, struct.Struct(layout).unpack_from)
+        self._run.clear()
+        self.line(f"{targets}{comma} = {unpack}(buf, pos)")
+        self.line(f"pos += {struct.calcsize(layout)}")
+
+    def uvarint(self) -> str:
+        """A name that holds the next unsigned varint; one and two bytes are read in place."""
+        self.flush()
+        name = self.fresh("n")
+        self.line(f"{name} = buf[pos]")
+        with self.block(f"if {name} < 128:"):
+            self.line("pos += 1")
+        with self.block("else:"):
+            self.line(f"{name}, pos = read_uvarint(buf, pos)")
+        return name
+
+
+class BuildEmitter(Emitter):
+    """Gathers the source of a build function; `target` names the bytearray written to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.target = "out"
+        self._run: list[tuple[str, str]] = []
+
+    def fixed(self, char: str, value: str) -> None:
+        """Write `value`, an expression, fixed-width."""
+        self._run.append((char, value))
+
+    def flush(self) -> None:
+        if not self._run:
+            return
+        layout = ">" + "".join(char for char, _ in self._run)
+        values = ", ".join(value for _, value in self._run)
+        pack = "pack_" + layout[1:]
+        self.names.setdefault(pack, struct.Struct(layout).pack)
+        self._run.clear()
+        self.line(f"{self.target} += {pack}({values})")
+
+    def uvarint(self, value: str) -> None:
+        """Write `value`, a local name, as an unsigned varint."""
+        self.flush()
+        with self.block(f"if {value} < 128:"):
+            self.line(f"{self.target}.append({value})")
+        with self.block("else:"):
+            self.line(f"write_uvarint({self.target}, {value})")
+
+
+def compile_parse(codec: Emits) -> Callable[[memoryview, int], Any]:
+    """The function `(buf, pos) -> value` for `codec`."""
+    out = ParseEmitter()
+    result = codec.emit_parse(out)
+    out.flush()
+    out.line(f"return {result}")
+    return out.function(
+        "def parse(buf, pos):",
+        ["end = len(buf)", f"budget = {MAX_ELEMENTS}"],
+        [
+            "except (IndexError, struct_error):",
+            "    raise Truncated('the bytes end inside a field') from None",
+            "except UnicodeDecodeError:",
+            "    raise Malformed('text that is not UTF-8') from None",
+        ],
+    )
+
+
+def compile_build(codec: Emits) -> Callable[[Any, bytearray, list[Any]], None]:
+    """The function `(value, out, cuts) -> None` for `codec`."""
+    out = BuildEmitter()
+    codec.emit_build(out, "value")
+    return out.function(
+        "def build(value, out, cuts):",
+        [],
+        [
+            "except (struct_error, TypeError, AttributeError, ValueError, OverflowError) as error:",
+            "    raise Malformed(f'a value its field cannot hold: {error}') from None",
+        ],
+    )

@@ -1,0 +1,135 @@
+"""Frames: a four-byte big-endian length, then that many bytes.
+
+`FrameBuffer` is one growable buffer: a socket reads into `writable()`, `received` says how
+much came, and `next_frame` hands out whole frames as views that stay good until the next
+call of `writable`. Unread bytes move only when there is no room behind them.
+"""
+
+import struct
+
+from barnabas.wire.errors import Malformed, ProtocolError
+
+_LENGTH = struct.Struct(">i")
+LENGTH_BYTES = 4
+DEFAULT_MAX_FRAME_BYTES = 100 * 1024 * 1024  # socket.request.max.bytes
+FIRST_BYTES = 16 * 1024
+
+
+class FrameTooLarge(Malformed):
+    """A length above the limit, which nobody would want to receive."""
+
+
+class FrameBuffer:
+    """Received bytes, cut into frames."""
+
+    __slots__ = ("_buffer", "_end", "_start", "_view", "max_frame_bytes")
+
+    def __init__(self, max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES) -> None:
+        self.max_frame_bytes = max_frame_bytes
+        self._buffer = bytearray(FIRST_BYTES)
+        self._view = memoryview(self._buffer)
+        self._start = 0
+        self._end = 0
+
+    def __len__(self) -> int:
+        return self._end - self._start
+
+    @property
+    def capacity_bytes(self) -> int:
+        """How much memory the buffer holds."""
+        return len(self._buffer)
+
+    def writable(self) -> memoryview:
+        """Room for the next read; at least the rest of the frame that has begun, up to 1 MiB."""
+        if self._start == self._end:
+            self._start = self._end = 0
+        wanted = self._missing_bytes()
+        if len(self._buffer) - self._end < wanted:
+            self._make_room(wanted)
+        return self._view[self._end :]
+
+    def received(self, count: int) -> None:
+        """`count` bytes have been put into what `writable` gave."""
+        self._end += count
+
+    def next_frame(self) -> memoryview | None:
+        """The next whole frame without its length, or None until more has come.
+
+        Raises FrameTooLarge, or Malformed for a negative length; the stream is lost then.
+        """
+        start = self._start
+        if self._end - start < LENGTH_BYTES:
+            return None
+        (length,) = _LENGTH.unpack_from(self._buffer, start)
+        if length < 0 or length > self.max_frame_bytes:
+            raise self._bad_length(length)
+        stop = start + LENGTH_BYTES + length
+        if stop > self._end:
+            return None
+        self._start = stop
+        return self._view[start + LENGTH_BYTES : stop]
+
+    def has_frame(self) -> bool:
+        """Whether a whole frame waits. A bad length counts: asking for it will raise."""
+        waiting = self._end - self._start
+        if waiting < LENGTH_BYTES:
+            return False
+        (length,) = _LENGTH.unpack_from(self._buffer, self._start)
+        return bool(waiting - LENGTH_BYTES >= length or length > self.max_frame_bytes)
+
+    def peek_api_key(self) -> int | None:
+        """The API key of the frame behind the present one, as soon as its six bytes are here."""
+        if self._end - self._start < LENGTH_BYTES + 2:
+            return None
+        at = self._start + LENGTH_BYTES
+        return int.from_bytes(self._buffer[at : at + 2], "big", signed=True)
+
+    def clear(self) -> None:
+        """Give the memory back."""
+        self._view = memoryview(b"")
+        self._buffer = bytearray()
+        self._start = self._end = 0
+
+    def _bad_length(self, length: int) -> ProtocolError:
+        if length < 0:
+            return Malformed(f"a frame of {length} bytes")
+        return FrameTooLarge(
+            f"a frame of {length} bytes, socket.request.max.bytes allows {self.max_frame_bytes}"
+        )
+
+    def _missing_bytes(self) -> int:
+        """How many bytes the next read should have room for."""
+        waiting = self._end - self._start
+        if waiting < LENGTH_BYTES:
+            return FIRST_BYTES // 4
+        (length,) = _LENGTH.unpack_from(self._buffer, self._start)
+        if length < 0 or length > self.max_frame_bytes:
+            return FIRST_BYTES // 4
+        missing: int = LENGTH_BYTES + length - waiting
+        return max(FIRST_BYTES // 4, missing)
+
+    def _make_room(self, wanted: int) -> None:
+        """Move what is waiting to the front; grow if the frame needs it, by doubling.
+
+        A length alone is no reason to allocate: the buffer at most doubles ahead of what
+        has really arrived, so a client that announces 100 MB and sends ten bytes costs
+        nothing.
+        """
+        waiting = self._end - self._start
+        needed = waiting + wanted
+        size = len(self._buffer)
+        if needed > size:
+            size = min(needed, max(2 * size, 2 * waiting))
+        elif needed < FIRST_BYTES < size // 8:
+            size = FIRST_BYTES
+        fresh = bytearray(size) if size != len(self._buffer) else self._buffer
+        fresh[:waiting] = self._buffer[self._start : self._end]
+        if fresh is not self._buffer:
+            self._buffer = fresh
+            self._view = memoryview(fresh)
+        self._start, self._end = 0, waiting
+
+
+def frame(body: bytes | bytearray | memoryview) -> bytes:
+    """`body` behind its length."""
+    return _LENGTH.pack(len(body)) + bytes(body)

@@ -1,0 +1,12 @@
+"""Key of a consumer group member's assignment record."""
+
+from barnabas.wire.schema import Message, field, message
+from barnabas.wire.strings import String
+
+# record type 8 (KIP-848)
+
+
+@message(versions=(0, 0))
+class ConsumerGroupCurrentMemberAssignmentKey(Message):
+    group_id: str = field(String)
+    member_id: str = field(String)

@@ -1,0 +1,67 @@
+"""ConsumerGroupDescribe: Describe groups of the consumer protocol."""
+
+from barnabas.wire.api import ApiKey
+from barnabas.wire.arrays import Array
+from barnabas.wire.primitives import UUID, Boolean, Int8, Int16, Int32
+from barnabas.wire.schema import Message, Struct, field, message, struct
+from barnabas.wire.strings import String
+from barnabas.wire.uuids import Uuid
+
+# v0 (KIP-848) · v1 member_type classic or consumer (KIP-1099)
+
+
+@message(ApiKey.CONSUMER_GROUP_DESCRIBE, versions=(0, 1), flexible=0)
+class ConsumerGroupDescribeRequest(Message):
+    """Describe groups of the consumer protocol."""
+
+    group_ids: list[str] = field(Array(String))
+    include_authorized_operations: bool = field(Boolean)
+
+
+@struct
+class TopicPartitions(Struct):
+    topic_id: Uuid = field(UUID)
+    topic_name: str = field(String)
+    partitions: list[int] = field(Array(Int32))
+
+
+@struct
+class Assignment(Struct):
+    topic_partitions: list[TopicPartitions] = field(Array(TopicPartitions))
+
+
+@struct
+class Member(Struct):
+    member_id: str = field(String)
+    instance_id: str | None = field(String, nullable=0, default=None)
+    rack_id: str | None = field(String, nullable=0, default=None)
+    member_epoch: int = field(Int32)
+    client_id: str = field(String)
+    client_host: str = field(String)
+    subscribed_topic_names: list[str] = field(Array(String))
+    subscribed_topic_regex: str | None = field(String, nullable=0, default=None)
+    assignment: Assignment = field(Assignment)
+    target_assignment: Assignment = field(Assignment)
+    # 0 classic, 1 consumer, -1 unknown
+    member_type: int = field(Int8, since=1, default=-1, ignorable=True)
+
+
+@struct
+class DescribedGroup(Struct):
+    error_code: int = field(Int16)
+    error_message: str | None = field(String, nullable=0, default=None)
+    group_id: str = field(String)
+    group_state: str = field(String)
+    group_epoch: int = field(Int32)
+    assignment_epoch: int = field(Int32)
+    assignor_name: str = field(String)
+    members: list[Member] = field(Array(Member))
+    authorized_operations: int = field(Int32, default=-2147483648)
+
+
+@message(ApiKey.CONSUMER_GROUP_DESCRIBE, versions=(0, 1), flexible=0)
+class ConsumerGroupDescribeResponse(Message):
+    """State, members and assignments of each group."""
+
+    throttle_time_ms: int = field(Int32)
+    groups: list[DescribedGroup] = field(Array(DescribedGroup))

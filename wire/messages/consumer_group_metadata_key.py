@@ -1,0 +1,11 @@
+"""Key of a consumer group's record."""
+
+from barnabas.wire.schema import Message, field, message
+from barnabas.wire.strings import String
+
+# record type 3 (KIP-848)
+
+
+@message(versions=(0, 0))
+class ConsumerGroupMetadataKey(Message):
+    group_id: str = field(String)

@@ -1,0 +1,79 @@
+"""EndQuorumEpoch: Tell voters that the quorum's leader resigns."""
+
+from barnabas.wire.api import ApiKey
+from barnabas.wire.arrays import Array
+from barnabas.wire.primitives import UUID, Int16, Int32, Uint16
+from barnabas.wire.schema import Message, Struct, field, message, struct
+from barnabas.wire.strings import String
+from barnabas.wire.uuids import Uuid
+
+# v0 (KIP-595) ·
+# v1 flexible (KIP-482); preferred_candidates instead of preferred_successors, leader_endpoints,
+#   tagged node_endpoints (KIP-853)
+
+
+@struct
+class ReplicaInfo(Struct):
+    candidate_id: int = field(Int32)
+    candidate_directory_id: Uuid = field(UUID)
+
+
+@struct
+class PartitionDataRequest(Struct):
+    partition_index: int = field(Int32)
+    leader_id: int = field(Int32)
+    leader_epoch: int = field(Int32)
+    preferred_successors: list[int] = field(Array(Int32), until=0, ignorable=True)
+    preferred_candidates: list[ReplicaInfo] = field(Array(ReplicaInfo), since=1, ignorable=True)
+
+
+@struct
+class TopicDataRequest(Struct):
+    topic_name: str = field(String)
+    partitions: list[PartitionDataRequest] = field(Array(PartitionDataRequest))
+
+
+@struct
+class LeaderEndpoint(Struct):
+    name: str = field(String)
+    host: str = field(String)
+    port: int = field(Uint16)
+
+
+@message(ApiKey.END_QUORUM_EPOCH, versions=(0, 1), flexible=1)
+class EndQuorumEpochRequest(Message):
+    """Tell voters that the quorum's leader resigns."""
+
+    cluster_id: str | None = field(String, nullable=0, default=None)
+    topics: list[TopicDataRequest] = field(Array(TopicDataRequest))
+    leader_endpoints: list[LeaderEndpoint] = field(Array(LeaderEndpoint), since=1, ignorable=True)
+
+
+@struct
+class PartitionDataResponse(Struct):
+    partition_index: int = field(Int32)
+    error_code: int = field(Int16)
+    leader_id: int = field(Int32)
+    leader_epoch: int = field(Int32)
+
+
+@struct
+class TopicDataResponse(Struct):
+    topic_name: str = field(String)
+    partitions: list[PartitionDataResponse] = field(Array(PartitionDataResponse))
+
+
+@struct
+class NodeEndpoint(Struct):
+    node_id: int = field(Int32)
+    host: str = field(String)
+    port: int = field(Uint16)
+
+
+@message(ApiKey.END_QUORUM_EPOCH, versions=(0, 1), flexible=1)
+class EndQuorumEpochResponse(Message):
+    """The voter's view of leader and epoch."""
+
+    error_code: int = field(Int16)
+    topics: list[TopicDataResponse] = field(Array(TopicDataResponse))
+    node_endpoints: list[NodeEndpoint] = field(Array(NodeEndpoint), since=1, tag=0)

@@ -1,0 +1,87 @@
+"""LeaderAndIsr: Make a broker leader or follower of partitions."""
+
+from barnabas.wire.api import ApiKey
+from barnabas.wire.arrays import Array
+from barnabas.wire.primitives import UUID, Boolean, Int8, Int16, Int32, Int64
+from barnabas.wire.schema import Message, Struct, field, message, struct
+from barnabas.wire.strings import String
+from barnabas.wire.uuids import Uuid
+
+# v0 ungrouped_partition_states · v1 is_new (KIP-112) ·
+# v2 broker_epoch, topic_states group partitions by topic (KIP-380) ·
+# v3 adding_replicas, removing_replicas (KIP-455) · v4 flexible (KIP-482) ·
+# v5 type full or incremental, topic_id; the response groups errors by topic id (KIP-516) ·
+# v6 leader_recovery_state (KIP-704) · v7 is_kraft_controller for migration (KIP-866) ·
+# gone in 4.0
+
+
+@struct
+class LeaderAndIsrPartitionState(Struct):
+    topic_name: str = field(String, until=1, ignorable=True)
+    partition_index: int = field(Int32)
+    controller_epoch: int = field(Int32)
+    leader: int = field(Int32)
+    leader_epoch: int = field(Int32)
+    isr: list[int] = field(Array(Int32))
+    partition_epoch: int = field(Int32)
+    replicas: list[int] = field(Array(Int32))
+    adding_replicas: list[int] = field(Array(Int32), since=3, ignorable=True)
+    removing_replicas: list[int] = field(Array(Int32), since=3, ignorable=True)
+    is_new: bool = field(Boolean, since=1, ignorable=True)
+    leader_recovery_state: int = field(Int8, since=6)
+
+
+@struct
+class LeaderAndIsrTopicState(Struct):
+    topic_name: str = field(String)
+    topic_id: Uuid = field(UUID, since=5, ignorable=True)
+    partition_states: list[LeaderAndIsrPartitionState] = field(Array(LeaderAndIsrPartitionState))
+
+
+@struct
+class LeaderAndIsrLiveLeader(Struct):
+    broker_id: int = field(Int32)
+    host_name: str = field(String)
+    port: int = field(Int32)
+
+
+@message(ApiKey.LEADER_AND_ISR, versions=(0, 7), flexible=4)
+class LeaderAndIsrRequest(Message):
+    """Make a broker leader or follower of partitions."""
+
+    controller_id: int = field(Int32)
+    is_kraft_controller: bool = field(Boolean, since=7, kafka_name="isKRaftController")
+    controller_epoch: int = field(Int32)
+    ungrouped_partition_states: list[LeaderAndIsrPartitionState] = field(
+        Array(LeaderAndIsrPartitionState), until=1
+    )
+    # -1 if unknown
+    broker_epoch: int = field(Int64, since=2, default=-1, ignorable=True)
+    # 0 unknown, 1 incremental, 2 full
+    type: int = field(Int8, since=5)
+    topic_states: list[LeaderAndIsrTopicState] = field(Array(LeaderAndIsrTopicState), since=2)
+    live_leaders: list[LeaderAndIsrLiveLeader] = field(Array(LeaderAndIsrLiveLeader))
+
+
+@struct
+class LeaderAndIsrPartitionError(Struct):
+    topic_name: str = field(String, until=4, ignorable=True)
+    partition_index: int = field(Int32)
+    error_code: int = field(Int16)
+
+
+@struct
+class LeaderAndIsrTopicError(Struct):
+    topic_id: Uuid = field(UUID)
+    partition_errors: list[LeaderAndIsrPartitionError] = field(Array(LeaderAndIsrPartitionError))
+
+
+@message(ApiKey.LEADER_AND_ISR, versions=(0, 7), flexible=4)
+class LeaderAndIsrResponse(Message):
+    """Per partition, whether the broker took its role."""
+
+    error_code: int = field(Int16)
+    partition_errors: list[LeaderAndIsrPartitionError] = field(
+        Array(LeaderAndIsrPartitionError), until=4
+    )
+    topics: list[LeaderAndIsrTopicError] = field(Array(LeaderAndIsrTopicError), since=5)

@@ -1,0 +1,11 @@
+"""Key of a share group's record."""
+
+from barnabas.wire.schema import Message, field, message
+from barnabas.wire.strings import String
+
+# record type 11 (KIP-932)
+
+
+@message(versions=(0, 0))
+class ShareGroupMetadataKey(Message):
+    group_id: str = field(String)

@@ -1,0 +1,29 @@
+"""Topics whose share state is being made, there, or dropped."""
+
+from barnabas.wire.arrays import Array
+from barnabas.wire.primitives import UUID, Int32
+from barnabas.wire.schema import Message, Struct, field, message, struct
+from barnabas.wire.strings import String
+from barnabas.wire.uuids import Uuid
+
+# v0, new since 3.9 (KIP-932)
+
+
+@struct
+class TopicPartitionsInfo(Struct):
+    topic_id: Uuid = field(UUID)
+    topic_name: str = field(String)
+    partitions: list[int] = field(Array(Int32))
+
+
+@struct
+class TopicInfo(Struct):
+    topic_id: Uuid = field(UUID)
+    topic_name: str = field(String)
+
+
+@message(versions=(0, 0), flexible=0)
+class ShareGroupStatePartitionMetadataValue(Message):
+    initializing_topics: list[TopicPartitionsInfo] = field(Array(TopicPartitionsInfo))
+    initialized_topics: list[TopicPartitionsInfo] = field(Array(TopicPartitionsInfo))
+    deleting_topics: list[TopicInfo] = field(Array(TopicInfo))

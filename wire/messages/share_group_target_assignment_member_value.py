@@ -1,0 +1,19 @@
+"""Partitions a share group's member is meant to have."""
+
+from barnabas.wire.arrays import Array
+from barnabas.wire.primitives import UUID, Int32
+from barnabas.wire.schema import Message, Struct, field, message, struct
+from barnabas.wire.uuids import Uuid
+
+# v0, new since 3.9 (KIP-932)
+
+
+@struct
+class TopicPartition(Struct):
+    topic_id: Uuid = field(UUID)
+    partitions: list[int] = field(Array(Int32))
+
+
+@message(versions=(0, 0), flexible=0)
+class ShareGroupTargetAssignmentMemberValue(Message):
+    topic_partitions: list[TopicPartition] = field(Array(TopicPartition))

@@ -1,0 +1,12 @@
+"""Key of a streams group member's assignment record."""
+
+from barnabas.wire.schema import Message, field, message
+from barnabas.wire.strings import String
+
+# record type 22 (KIP-1071)
+
+
+@message(versions=(0, 0), record_type=22)
+class StreamsGroupCurrentMemberAssignmentKey(Message):
+    group_id: str = field(String)
+    member_id: str = field(String)

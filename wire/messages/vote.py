@@ -1,0 +1,70 @@
+"""Vote: Ask a voter of the metadata quorum for its vote."""
+
+from barnabas.wire.api import ApiKey
+from barnabas.wire.arrays import Array
+from barnabas.wire.primitives import UUID, Boolean, Int16, Int32, Int64, Uint16
+from barnabas.wire.schema import Message, Struct, field, message, struct
+from barnabas.wire.strings import String
+from barnabas.wire.uuids import Uuid
+
+# v0 (KIP-595) ·
+# v1 voter_id, voter_directory_id, replica_directory_id (3.9 calls it candidate_directory_id),
+#   tagged node_endpoints (KIP-853) · v2 pre_vote: ask without raising the epoch (KIP-996)
+
+
+@struct
+class PartitionDataRequest(Struct):
+    partition_index: int = field(Int32)
+    replica_epoch: int = field(Int32)
+    replica_id: int = field(Int32)
+    replica_directory_id: Uuid = field(UUID, since=1, ignorable=True)
+    voter_directory_id: Uuid = field(UUID, since=1, ignorable=True)
+    last_offset_epoch: int = field(Int32)
+    last_offset: int = field(Int64)
+    pre_vote: bool = field(Boolean, since=2)
+
+
+@struct
+class TopicDataRequest(Struct):
+    topic_name: str = field(String)
+    partitions: list[PartitionDataRequest] = field(Array(PartitionDataRequest))
+
+
+@message(ApiKey.VOTE, versions=(0, 2), flexible=0)
+class VoteRequest(Message):
+    """Ask a voter of the metadata quorum for its vote."""
+
+    cluster_id: str | None = field(String, nullable=0, default=None)
+    voter_id: int = field(Int32, since=1, default=-1, ignorable=True)
+    topics: list[TopicDataRequest] = field(Array(TopicDataRequest))
+
+
+@struct
+class PartitionDataResponse(Struct):
+    partition_index: int = field(Int32)
+    error_code: int = field(Int16)
+    leader_id: int = field(Int32)
+    leader_epoch: int = field(Int32)
+    vote_granted: bool = field(Boolean)
+
+
+@struct
+class TopicDataResponse(Struct):
+    topic_name: str = field(String)
+    partitions: list[PartitionDataResponse] = field(Array(PartitionDataResponse))
+
+
+@struct
+class NodeEndpoint(Struct):
+    node_id: int = field(Int32)
+    host: str = field(String)
+    port: int = field(Uint16)
+
+
+@message(ApiKey.VOTE, versions=(0, 2), flexible=0)
+class VoteResponse(Message):
+    """Whether the vote was given, and who leads."""
+
+    error_code: int = field(Int16)
+    topics: list[TopicDataResponse] = field(Array(TopicDataResponse))
+    node_endpoints: list[NodeEndpoint] = field(Array(NodeEndpoint), since=1, tag=0)

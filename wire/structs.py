@@ -1,0 +1,247 @@
+"""The codec of a struct at one version: its fields in wire order, then its tagged fields.
+
+A nullable struct is preceded by one byte: negative for null, 1 otherwise. Unknown tags stay
+with the value (`unknown_tagged_fields`) and are written back.
+"""
+
+import io
+from typing import IO, TYPE_CHECKING, Any
+
+from barnabas.wire.codec import Codec, Context, take
+from barnabas.wire.compiler import MAX_TAGS, BuildEmitter, ParseEmitter
+from barnabas.wire.errors import Malformed, UnsupportedVersion
+from barnabas.wire.primitives import UVARINT, Int8
+from barnabas.wire.strings import NULL
+from barnabas.wire.tags import MANY, ORDER, SIZE, RawTag, read_tag_head, skip_tags, write_tags
+
+if TYPE_CHECKING:
+    from barnabas.wire.schema import Field
+
+UNKNOWN = "unknown_tagged_fields"
+TOP = ("", "(parsing)", "(building)")
+
+
+class StructKind(Codec):
+    """A struct as declared, before a version is known."""
+
+    def __init__(self, cls: type) -> None:
+        super().__init__()
+        self.cls = cls
+
+    def bind(self, version: int, flexible: bool, nullable: bool) -> "StructCodec":
+        return StructCodec(self.cls, version, flexible, nullable)
+
+
+class StructCodec(Codec):
+    """`cls` at one version."""
+
+    def __init__(self, cls: Any, version: int, flexible: bool, nullable: bool = False) -> None:
+        super().__init__()
+        self.cls = cls
+        self.version = version
+        self.flexible = flexible
+        self.nullable = nullable
+        self.present: list[tuple[Field, Codec]] = []
+        self.tagged: list[tuple[Field, Codec]] = []
+        self.absent: list[Field] = []
+        for field in cls.FIELDS:
+            self._place(field)
+        self.tagged.sort(key=lambda item: item[0].tag or 0)
+        self.minimum_bytes = (
+            1 if nullable else sum(c.minimum_bytes for _, c in self.present) + int(flexible)
+        )
+
+    def _place(self, field: "Field") -> None:
+        if not field.exists_at(self.version):
+            self.absent.append(field)
+        elif field.is_tagged_at(self.version):
+            self.tagged.append((field, field.bind(self.version, self.flexible)))
+        else:
+            self.present.append((field, field.bind(self.version, self.flexible)))
+
+    # Reference path.
+
+    def _parse(self, stream: IO[bytes], context: Context, path: str) -> Any:
+        if self.nullable and Int8._parse(stream, context, path) < 0:
+            return None
+        value = self.cls()
+        for field, codec in self.present:
+            setattr(value, field.name, codec._parse(stream, context, join(path, field.name)))
+        if self.flexible:
+            self._parse_tags(value, stream, context, path)
+        return value
+
+    def _parse_tags(self, value: Any, stream: IO[bytes], context: Context, path: str) -> None:
+        count = UVARINT._parse(stream, context, path)
+        if count > MAX_TAGS:
+            raise Malformed(MANY, path)
+        known = {field.tag: (field, codec) for field, codec in self.tagged}
+        unknown: list[RawTag] = []
+        last = -1
+        for _ in range(count):
+            tag = UVARINT._parse(stream, context, path)
+            size = UVARINT._parse(stream, context, path)
+            if tag <= last:
+                raise Malformed(ORDER, path)
+            last = tag
+            start = stream.tell()
+            data = take(stream, size, path)
+            if tag not in known:
+                unknown.append((tag, data))
+                continue
+            field, codec = known[tag]
+            stream.seek(start)
+            place = join(path, field.name)
+            setattr(value, field.name, codec._parse(stream, context, place))
+            if stream.tell() != start + size:
+                raise Malformed(SIZE, place)
+        value.unknown_tagged_fields = tuple(unknown)
+
+    def _build(self, obj: Any, stream: IO[bytes], context: Context, path: str) -> Any:
+        if obj is None:
+            if not self.nullable:
+                raise Malformed(NULL, path)
+            return Int8._build(-1, stream, context, path)
+        if self.nullable:
+            Int8._build(1, stream, context, path)
+        for field in self.absent:
+            if not field.may_be_dropped_at(self.version) and field.is_set(getattr(obj, field.name)):
+                raise UnsupportedVersion(
+                    f"not in version {self.version} and not ignorable", join(path, field.name)
+                )
+        for field, codec in self.present:
+            codec._build(getattr(obj, field.name), stream, context, join(path, field.name))
+        if self.flexible:
+            self._build_tags(obj, stream, context, path)
+        return obj
+
+    def _build_tags(self, obj: Any, stream: IO[bytes], context: Context, path: str) -> None:
+        tags: list[RawTag] = list(obj.unknown_tagged_fields)
+        for field, codec in self.tagged:
+            value = getattr(obj, field.name)
+            if field.is_set(value):
+                body = io.BytesIO()
+                codec._build(value, body, context, join(path, field.name))
+                tags.append((field.tag or 0, body.getvalue()))
+        out = bytearray()
+        write_tags(out, tags)
+        stream.write(out)
+
+    # Compiled path.
+
+    def emit_parse(self, out: ParseEmitter) -> str:
+        value = out.fresh("o")
+        if not self.nullable:
+            self._emit_fields(out, value)
+            return value
+        flag = out.fixed("b")
+        with out.block(f"if {flag} < 0:"):
+            out.line(f"{value} = None")
+        with out.block("else:"):
+            self._emit_fields(out, value)
+        return value
+
+    def _emit_fields(self, out: ParseEmitter, value: str) -> None:
+        sources = [(field.name, codec.emit_parse(out)) for field, codec in self.present]
+        sources += [(field.name, field.source_of_default(out)) for field in self.absent]
+        if self.flexible:
+            sources += self._emit_parse_tags(out)
+        else:
+            sources += [(UNKNOWN, "()")]
+        out.flush()
+        out.line(f"{value} = new({out.constant(self.cls, 'c')})")
+        for name, source in sources:
+            out.line(f"{value}.{name} = {source}")
+
+    def _emit_parse_tags(self, out: ParseEmitter) -> list[tuple[str, str]]:
+        out.flush()
+        unknown = out.fresh("u")
+        names = {field.name: out.fresh("t") for field, _ in self.tagged}
+        for field, _ in self.tagged:
+            out.line(f"{names[field.name]} = {field.source_of_default(out)}")
+        with out.block("if buf[pos] == 0:"):
+            out.line("pos += 1")
+            out.line(f"{unknown} = ()")
+        with out.block("else:"):
+            if self.tagged:
+                self._emit_known_tags(out, unknown, names)
+            else:
+                out.names["skip_tags"] = skip_tags
+                out.line(f"{unknown}, pos = skip_tags(buf, pos)")
+        return [*names.items(), (UNKNOWN, unknown)]
+
+    def _emit_known_tags(self, out: ParseEmitter, unknown: str, names: dict[str, str]) -> None:
+        out.names["read_tag_head"] = read_tag_head
+        count, tag, stop = out.uvarint(), out.fresh("tag"), out.fresh("stop")
+        out.line(f"if {count} > {MAX_TAGS}: raise Malformed({MANY!r})")
+        out.line(f"{unknown} = []")
+        out.line(f"{tag} = -1")
+        with out.block(f"for _ in range({count}):"):
+            out.line(f"{tag}, pos, {stop} = read_tag_head(buf, pos, {tag})")
+            for field, codec in self.tagged:
+                with out.block(f"if {tag} == {field.tag}:"):
+                    source = codec.emit_parse(out)
+                    out.flush()
+                    out.line(f"{names[field.name]} = {source}")
+                    out.line(f"if pos != {stop}: raise Malformed({SIZE!r})")
+                    out.line("continue")
+            out.line(f"{unknown}.append(({tag}, bytes(buf[pos:{stop}])))")
+            out.line(f"pos = {stop}")
+        out.line(f"{unknown} = tuple({unknown})")
+
+    def emit_build(self, out: BuildEmitter, value: str) -> None:
+        if not value.isidentifier():
+            out.flush()
+            local = out.fresh("s")
+            out.line(f"{local} = {value}")
+            value = local
+        if not self.nullable:
+            self._emit_write(out, value)
+            return
+        with out.block(f"if {value} is None:"):
+            out.fixed("b", "-1")
+        with out.block("else:"):
+            out.fixed("b", "1")
+            self._emit_write(out, value)
+
+    def _emit_write(self, out: BuildEmitter, value: str) -> None:
+        for field in self.absent:
+            if not field.may_be_dropped_at(self.version):
+                condition = field.source_of_is_set(out, f"{value}.{field.name}")
+                reason = f"{field.name}: not in version {self.version} and not ignorable"
+                out.flush()
+                out.line(f"if {condition}: raise UnsupportedVersion({reason!r})")
+        for field, codec in self.present:
+            codec.emit_build(out, f"{value}.{field.name}")
+        if self.flexible:
+            self._emit_build_tags(out, value)
+
+    def _emit_build_tags(self, out: BuildEmitter, value: str) -> None:
+        out.names["write_tags"] = write_tags
+        conditions = [
+            field.source_of_is_set(out, f"{value}.{field.name}") for field, _ in self.tagged
+        ]
+        with out.block(f"if {' or '.join([f'{value}.{UNKNOWN}', *conditions])}:"):
+            tags = out.fresh("tags")
+            out.line(f"{tags} = [*{value}.{UNKNOWN}]")
+            for (field, codec), condition in zip(self.tagged, conditions, strict=True):
+                with out.block(f"if {condition}:"):
+                    self._emit_tag(out, tags, field, codec, f"{value}.{field.name}")
+            out.line(f"write_tags({out.target}, {tags})")
+        with out.block("else:"):
+            out.line(f"{out.target}.append(0)")
+
+    @staticmethod
+    def _emit_tag(out: BuildEmitter, tags: str, field: "Field", codec: Codec, source: str) -> None:
+        body, outer = out.fresh("body"), out.target
+        out.line(f"{body} = bytearray()")
+        out.target = body
+        codec.emit_build(out, source)
+        out.flush()
+        out.target = outer
+        out.line(f"{tags}.append(({field.tag}, {body}))")
+
+
+def join(path: str, name: str) -> str:
+    """`path.name`, or `name` at the top (construct's own name for which is "(parsing)")."""
+    return name if path in TOP else f"{path}.{name}"
