@@ -6,7 +6,7 @@ read before the message's module is worth importing; a test holds the two equal.
 
 from enum import IntEnum
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from barnabas.wire.schema import Message
@@ -227,6 +227,7 @@ def api_name(key: ApiKey) -> str:
     return "".join(word.capitalize() for word in key.name.split("_"))
 
 
-def _message(key: ApiKey, kind: str) -> Any:
+def _message(key: ApiKey, kind: str) -> "type[Message]":
     module = import_module(f"barnabas.wire.messages.{key.name.lower()}")
-    return getattr(module, api_name(key) + kind)
+    found: type[Message] = getattr(module, api_name(key) + kind)
+    return found

@@ -84,7 +84,12 @@ class Emitter:
         """Compile the gathered lines into a function."""
         self.flush()
         source = "\n".join(
-            [head, *(f"    {text}" for text in prologue), "    try:", *self.lines]
+            [
+                head,
+                *(f"    {text}" for text in prologue),
+                "    try:",
+                *(self.lines or ["        pass"]),
+            ]
             + [f"    {text}" for text in handlers]
         )
         exec(compile(source, f"<wire {head}>", "exec"), self.names)
@@ -111,7 +116,7 @@ class ParseEmitter(Emitter):
         layout = ">" + "".join(char for char, _ in self._run)
         targets = ", ".join(name for _, name in self._run)
         comma = "," if len(self._run) == 1 else ""
-        unpack = "unpack_" + layout[1:]
+        unpack = "unpack_" + layout[1:].replace("?", "t")
         self.names.setdefault(unpack, struct.Struct(layout).unpack_from)
         self._run.clear()
         self.line(f"{targets}{comma} = {unpack}(buf, pos)")
@@ -146,7 +151,7 @@ class BuildEmitter(Emitter):
             return
         layout = ">" + "".join(char for char, _ in self._run)
         values = ", ".join(value for _, value in self._run)
-        pack = "pack_" + layout[1:]
+        pack = "pack_" + layout[1:].replace("?", "t")
         self.names.setdefault(pack, struct.Struct(layout).pack)
         self._run.clear()
         self.line(f"{self.target} += {pack}({values})")

@@ -191,7 +191,7 @@ class Struct:
         if type(other) is not type(self):
             return NotImplemented
         return all(getattr(self, f.name) == getattr(other, f.name) for f in self.FIELDS) and (
-            self.unknown_tagged_fields == cast(Struct, other).unknown_tagged_fields
+            self.unknown_tagged_fields == other.unknown_tagged_fields
         )
 
     def __repr__(self) -> str:
@@ -234,7 +234,7 @@ def struct(cls: type[T]) -> type[T]:
     body["__slots__"] = (*(f.name for f in fields), UNKNOWN)
     body["FIELDS"] = tuple(fields)
     body["__init__"] = make_init(fields)
-    made = cast(type[T], type(cls)(cls.__name__, cls.__bases__, body))
+    made = cast(type[T], type(cls.__name__, cls.__bases__, body))
     made.KIND = StructKind(made)  # type: ignore[attr-defined]  # declared by Struct
     return made
 
@@ -267,18 +267,19 @@ def message(
     versions: tuple[int, int],
     flexible: int | None = None,
     record_type: int | None = None,
+    formerly: int | None = None,
 ) -> Callable[[type[T]], type[T]]:
     """Make a message of a declaration.
 
     `versions`: first and last. `flexible`: the first version with compact lengths and tags.
-    `record_type`: for the keys of coordinator records, the number in front of the key; Kafka
-    3.9 called it the key's version, so that it is a version here too.
+    `record_type`: for the keys of coordinator records, the number in front of the key.
+    `formerly`: that number again where Kafka 3.9 called it the key's version.
     """
 
     def decorate(cls: type[T]) -> type[T]:
         made: Any = struct(cls)
         numbers = set(range(versions[0], versions[1] + 1))
-        made.VERSIONS = tuple(sorted(numbers | ({record_type} - {None})))
+        made.VERSIONS = tuple(sorted(numbers | ({formerly} if formerly is not None else set())))
         made.API_KEY = api_key
         made.FLEXIBLE_SINCE = flexible
         made.RECORD_TYPE = record_type
