@@ -9,7 +9,7 @@ Types this code does not know are kept as `OtherControl`: newer brokers may writ
 
 from dataclasses import dataclass
 from enum import IntEnum
-from struct import Struct
+from struct import Struct, error
 from typing import Final
 
 from barnabas.storage.errors import CorruptBatch
@@ -97,6 +97,6 @@ def _parse_leader_change(offset: int, value: bytes) -> LeaderChange:
         start = _END_TRANSACTION_VALUE.size
         starts = [start + 1 + voter_bytes * number for number in range(value[start] - 1)]
         voters = tuple(_VOTER_ID.unpack_from(value, position)[0] for position in starts)
-    except (IndexError, ValueError):
+    except (IndexError, error):
         raise CorruptBatch("a leader change record is cut short", offset=offset) from None
     return LeaderChange(leader_id, voters)

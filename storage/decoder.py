@@ -23,7 +23,8 @@ def decode_batch(
         else:
             yield from decode_legacy(buffer, header, limit_bytes)
     except CorruptBatch as error:
-        raise error.located(offset=header.base_offset)
+        error.located(offset=header.base_offset)
+        raise
 
 
 def decode_all(buffer: Buffer, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> Iterator[Record]:
