@@ -6,7 +6,7 @@ from barnabas.wire.strings import String
 # record type 8 (KIP-848)
 
 
-@message(versions=(0, 0))
+@message(versions=(0, 0), record_type=8, formerly=8)
 class ConsumerGroupCurrentMemberAssignmentKey(Message):
     group_id: str = field(String)
     member_id: str = field(String)

@@ -6,7 +6,7 @@ from barnabas.wire.strings import String
 # record type 5 (KIP-848)
 
 
-@message(versions=(0, 0))
+@message(versions=(0, 0), record_type=5, formerly=5)
 class ConsumerGroupMemberMetadataKey(Message):
     group_id: str = field(String)
     member_id: str = field(String)

@@ -6,7 +6,7 @@ from barnabas.wire.strings import String
 # record type 7 (KIP-848)
 
 
-@message(versions=(0, 0))
+@message(versions=(0, 0), record_type=7, formerly=7)
 class ConsumerGroupTargetAssignmentMemberKey(Message):
     group_id: str = field(String)
     member_id: str = field(String)

@@ -6,6 +6,6 @@ from barnabas.wire.strings import String
 # record type 6 (KIP-848)
 
 
-@message(versions=(0, 0))
+@message(versions=(0, 0), record_type=6, formerly=6)
 class ConsumerGroupTargetAssignmentMetadataKey(Message):
     group_id: str = field(String)

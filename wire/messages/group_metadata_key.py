@@ -6,6 +6,6 @@ from barnabas.wire.strings import String
 # record type 2 (since 0.9)
 
 
-@message(versions=(0, 0))
+@message(versions=(0, 0), record_type=2, formerly=2)
 class GroupMetadataKey(Message):
     group: str = field(String, kafka_name="group")

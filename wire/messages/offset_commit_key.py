@@ -8,7 +8,7 @@ from barnabas.wire.strings import String
 # v1 same fields, record type 1
 
 
-@message(versions=(0, 1))
+@message(versions=(0, 1), record_type=1)
 class OffsetCommitKey(Message):
     group: str = field(String, kafka_name="group")
     topic: str = field(String, kafka_name="topic")
