@@ -21,7 +21,8 @@ class TransactionLogValue(Message):
     producer_id: int = field(Int64)
     producer_epoch: int = field(Int16)
     transaction_timeout_ms: int = field(Int32)
-    # 0 empty, 1 ongoing, 2 preparing commit, 3 preparing abort, 4 committed, 5 aborted, 6 dead, 7 epoch fence
+    # 0 empty, 1 ongoing, 2 preparing commit, 3 preparing abort, 4 committed, 5 aborted,
+    # 6 dead, 7 epoch fence
     transaction_status: int = field(Int8)
     transaction_partitions: list[PartitionsSchema] | None = field(
         Array(PartitionsSchema), nullable=0
