@@ -170,7 +170,7 @@ class ClientConnection:
             raise Malformed(f"a response to request {correlation_id}, which was never sent")
         api_key, version = self._sent.pop(correlation_id)
         _, _, body_start = parse_response_header(data, api_key, version)
-        unsupported = data[body_start : body_start + 2] == b"\0\x23"
+        unsupported = bytes(data[body_start : body_start + 2]) == b"\0\x23"
         if api_key is ApiKey.API_VERSIONS and unsupported:
             version = 0
         return correlation_id, response_class(api_key).at(version).parse(data, body_start)
