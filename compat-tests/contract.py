@@ -48,14 +48,14 @@ def record_at(prefix: str, index: int) -> Record:
     if index % 2:
         return Record(key, value, [])
     binary = bytes([0, 255, index % 256])
-    return Record(
-        key, value, [("index", b"%d" % index), ("index", b"again"), ("binary", binary)]
-    )
+    return Record(key, value, [("index", b"%d" % index), ("index", b"again"), ("binary", binary)])
 
 
 def _value_at(prefix: str, index: int) -> bytes:
-    return f"{prefix}-value-{index}-".encode() + bytes([index % 256, 255, 0]) + b"x" * (
-        index * 37 % 500
+    return (
+        f"{prefix}-value-{index}-".encode()
+        + bytes([index % 256, 255, 0])
+        + b"x" * (index * 37 % 500)
     )
 
 

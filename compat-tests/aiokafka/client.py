@@ -7,7 +7,7 @@ heartbeats and background commits get their turns.
 import argparse
 import asyncio
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import contract
 from aiokafka import (
@@ -68,7 +68,7 @@ class GroupMember:
             enable_auto_commit=options.commit == "auto",
             auto_commit_interval_ms=200,
             session_timeout_ms=options.session_ms,
-            heartbeat_interval_ms=options.session_ms // 10,
+            heartbeat_interval_ms=100,
             metadata_max_age_ms=options.metadata_ms,
             fetch_max_wait_ms=100,
         )
@@ -110,13 +110,19 @@ class GroupMember:
             contract.emit_committed(offsets)
 
     def seek(self, topic: str, partition: int, offset: int) -> None:
-        self._consumer.seek(TopicPartition(topic, partition), offset)
+        self._on_loop(self._consumer.seek, TopicPartition(topic, partition), offset)
 
     def pause(self, topic: str, partition: int) -> None:
-        self._consumer.pause(TopicPartition(topic, partition))
+        self._on_loop(self._consumer.pause, TopicPartition(topic, partition))
 
     def resume(self, topic: str, partition: int) -> None:
-        self._consumer.resume(TopicPartition(topic, partition))
+        self._on_loop(self._consumer.resume, TopicPartition(topic, partition))
+
+    def _on_loop(self, call: Callable[..., None], *arguments: object) -> None:
+        async def run() -> None:
+            call(*arguments)
+
+        self._loop.run_until_complete(run())
 
     def close(self) -> None:
         self._loop.run_until_complete(self._close())
@@ -147,9 +153,7 @@ class AioKafka:
         )
         await producer.start()
         try:
-            futures = [
-                await self._send(producer, options, index) for index in range(options.count)
-            ]
+            futures = [await self._send(producer, options, index) for index in range(options.count)]
             for index, future in enumerate(futures):
                 metadata = await asyncio.wait_for(future, 30)
                 _report_ack(index, options, metadata)
@@ -200,9 +204,7 @@ def _report_ack(index: int, options: argparse.Namespace, metadata: object) -> No
     if metadata is None:
         contract.emit("acked", index=index, partition=options.partition, offset=-1)
     else:
-        contract.emit(
-            "acked", index=index, partition=metadata.partition, offset=metadata.offset
-        )
+        contract.emit("acked", index=index, partition=metadata.partition, offset=metadata.offset)
 
 
 if __name__ == "__main__":

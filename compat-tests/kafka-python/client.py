@@ -70,7 +70,7 @@ class GroupMember:
             enable_auto_commit=options.commit == "auto",
             auto_commit_interval_ms=200,
             session_timeout_ms=options.session_ms,
-            heartbeat_interval_ms=options.session_ms // 10,
+            heartbeat_interval_ms=100,
             metadata_max_age_ms=options.metadata_ms,
             fetch_max_wait_ms=100,
         )

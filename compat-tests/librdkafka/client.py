@@ -120,7 +120,7 @@ def _group_settings(options: argparse.Namespace) -> dict[str, object]:
         "enable.auto.commit": options.commit == "auto",
         "auto.commit.interval.ms": 200,
         "session.timeout.ms": options.session_ms,
-        "heartbeat.interval.ms": options.session_ms // 10,
+        "heartbeat.interval.ms": 100,
         "topic.metadata.refresh.interval.ms": options.metadata_ms,
     }
     if options.instance_id:

@@ -1,0 +1,136 @@
+"""Every client family writes with every codec and acknowledgement, and reads all the others.
+
+Issue 5, item 1: contents are compared byte for byte, by assignment, at the acknowledged offsets.
+"""
+
+from __future__ import annotations
+
+import base64
+import time
+
+import contract
+import pytest
+from broker_admin import BrokerAdmin
+from clients import ClientPool, Event
+from families import FAMILIES, Family, skip_where_lacking
+
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+COUNT = 23
+ACKNOWLEDGEMENTS = (("0", 0), ("1", 0), ("all", 0), ("all", 1))
+
+families = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+
+
+def comparable(event: Event, *, with_headers: bool = True) -> tuple[object, ...]:
+    headers = tuple((name, _bytes(value)) for name, value in event["headers"])
+    content = (_bytes(event["key"]), _bytes(event["value"]))
+    return (*content, headers) if with_headers else content
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else base64.b64decode(text)
+
+
+def series(prefix: str, count: int, *, with_headers: bool = True) -> list[tuple[object, ...]]:
+    """What `comparable` gives for the first records of a prefix."""
+    records = [contract.record_at(prefix, index) for index in range(count)]
+    if not with_headers:
+        return [(record.key, record.value) for record in records]
+    return [(record.key, record.value, tuple(record.headers)) for record in records]
+
+
+def an_hour_ago_ms() -> int:
+    return int(time.time() * 1000) - 3_600_000
+
+
+@pytest.fixture(scope="module")
+def topic_of(broker_admin: BrokerAdmin) -> dict[str, str]:
+    """One topic per family, made when the first test asks."""
+
+    class Topics(dict[str, str]):
+        def __missing__(self, name: str) -> str:
+            self[name] = broker_admin.create_topic(f"own-{name}")
+            return self[name]
+
+    return Topics()
+
+
+@families
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize(("acks", "idempotent"), ACKNOWLEDGEMENTS)
+def test_records_are_read_back_as_they_were_written(
+    family: Family,
+    codec: str,
+    acks: str,
+    idempotent: int,
+    clients: ClientPool,
+    broker_admin: BrokerAdmin,
+    topic_of: dict[str, str],
+) -> None:
+    skip_where_lacking(family, codec, *(["idempotent"] if idempotent else []))
+    topic, timestamp_ms = topic_of[family.name], an_hour_ago_ms()
+    start = broker_admin.end_offset(topic)
+    prefix = f"{codec}-{acks}-{idempotent}"
+    acked = clients.run(
+        family, "produce", topic=topic, partition=0, count=COUNT, codec=codec, acks=acks,
+        idempotent=idempotent, prefix=prefix, timestamp=timestamp_ms,
+    )  # fmt: skip
+    read = clients.run(family, "consume", topic=topic, partition=0, from_=start, count=COUNT)
+    assert [comparable(event) for event in read] == series(prefix, COUNT)
+    assert [event["offset"] for event in read] == list(range(start, start + COUNT))
+    assert [event["timestamp"] - timestamp_ms for event in read] == list(range(COUNT))
+    if acks != "0":
+        told = {event["index"]: event["offset"] for event in acked if event["event"] == "acked"}
+        assert told == {index: start + index for index in range(COUNT)}
+
+
+@families
+def test_the_clients_own_partitioner_spreads_records_over_a_topic(
+    family: Family, clients: ClientPool, broker_admin: BrokerAdmin
+) -> None:
+    topic = broker_admin.create_topic(f"spread-{family.name}", partitions=3)
+    clients.run(family, "produce", topic=topic, partition=-1, count=40, prefix="spread")
+    ends = broker_admin.end_offsets(topic, 3)
+    assert sum(ends.values()) == 40
+    read = [
+        event
+        for partition, end in ends.items()
+        for event in clients.run(family, "consume", topic=topic, partition=partition, count=end)
+    ]
+    assert sorted(map(repr, map(comparable, read))) == sorted(map(repr, series("spread", 40)))
+
+
+@pytest.fixture(scope="module")
+def mixed_topic(clients: ClientPool, broker_admin: BrokerAdmin) -> dict[str, tuple[str, list[str]]]:
+    """Per writing family one partition with a run of each codec it has: topic and codecs."""
+
+    class Topics(dict[str, tuple[str, list[str]]]):
+        def __missing__(self, name: str) -> tuple[str, list[str]]:
+            family, topic = FAMILIES[name], broker_admin.create_topic(f"mixed-{name}")
+            codecs = [codec for codec in CODECS if codec not in family.lacks]
+            for codec in codecs:
+                clients.run(
+                    family, "produce", topic=topic, partition=0, count=COUNT, codec=codec,
+                    prefix=codec,
+                )  # fmt: skip
+            self[name] = topic, codecs
+            return self[name]
+
+    return Topics()
+
+
+@families
+def test_a_family_reads_what_every_family_wrote(
+    family: Family, clients: ClientPool, mixed_topic: dict[str, tuple[str, list[str]]]
+) -> None:
+    for writer in FAMILIES:
+        topic, codecs = mixed_topic[writer]
+        readable = codecs[: _first_unreadable(family, codecs)]
+        read = clients.run(family, "consume", topic=topic, partition=0, count=COUNT * len(readable))
+        expected = [record for codec in readable for record in series(codec, COUNT)]
+        assert [comparable(event) for event in read] == expected, f"written by {writer}"
+
+
+def _first_unreadable(family: Family, codecs: list[str]) -> int:
+    lacking = [index for index, codec in enumerate(codecs) if codec in family.lacks]
+    return lacking[0] if lacking else len(codecs)
