@@ -1,0 +1,87 @@
+"""The workloads that start, stop and kill brokers of their own: each takes a kind of peer."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import raw
+from peers import Peer
+from workloads import GIGABYTE, Settings, fill, measured
+
+Lifecycle = Callable[[type[Peer], Settings], dict[str, float]]
+TOPIC_PARTITIONS = 100
+
+
+@contextmanager
+def running(kind: type[Peer]) -> Iterator[Peer]:
+    """A started peer of its own, gone with its data afterwards."""
+    peer = kind()
+    try:
+        peer.start()
+        yield peer
+    finally:
+        peer.discard()
+
+
+def start_up(kind: type[Peer], settings: Settings) -> dict[str, float]:
+    """From the process's start to its first answer, then what it keeps in memory."""
+    with running(kind) as peer:
+        time.sleep(1)
+        return {
+            "start_s": peer.start_seconds,
+            "start_cpu_s": peer.start_cpu_seconds,
+            "idle_mb": peer.resident_megabytes(),
+        }
+
+
+def many_partitions(kind: type[Peer], settings: Settings) -> dict[str, float]:
+    """Topics of 100 partitions in one CreateTopics until all have leaders; stop; start."""
+    topics = {f"wide-{n}": TOPIC_PARTITIONS for n in range(settings.partitions // TOPIC_PARTITIONS)}
+    partitions = sum(topics.values())
+    with running(kind) as peer:
+        started = time.perf_counter()
+        raw.create_topics(peer.address, topics)
+        created = time.perf_counter() - started
+        peer.stop()
+        started = time.perf_counter()
+        peer.start()
+        raw.wait_for_leaders(peer.address, list(topics), partitions)
+        return {
+            "partitions_create_s": created,
+            "partitions_restart_s": time.perf_counter() - started,
+            "partitions_mb": peer.resident_megabytes(),
+        }
+
+
+def large_log(kind: type[Peer], settings: Settings) -> dict[str, float]:
+    """One partition of some gigabytes: read once, restarted cleanly, restarted after kill -9."""
+    size_bytes = int(settings.log_gigabytes * GIGABYTE)
+    with running(kind) as peer:
+        raw.create_topics(peer.address, {"large": 1})
+        fill(peer, "large", size_bytes, partitions=1)
+        report, cpu = measured(peer, "fetch", "large", bytes=size_bytes, seconds=600)
+        peer.stop()
+        clean = _seconds_to_serve(peer)
+        peer.kill()
+        killed = _seconds_to_serve(peer)
+    return {
+        "log_consume_rate": report["megabytes_per_second"],
+        "log_consume_cpu_s": cpu / report["bytes"] * GIGABYTE,
+        "log_restart_s": clean,
+        "log_recovery_s": killed,
+    }
+
+
+def _seconds_to_serve(peer: Peer) -> float:
+    """From the process's start until the large log has a leader."""
+    started = time.perf_counter()
+    peer.start()
+    raw.wait_for_leaders(peer.address, ["large"], 1)
+    return time.perf_counter() - started
+
+
+LIFECYCLE: dict[str, Lifecycle] = {
+    "start": start_up,
+    "partitions": many_partitions,
+    "log": large_log,
+}

@@ -1,0 +1,3 @@
+module barnabas.test/loadgen
+
+go 1.22

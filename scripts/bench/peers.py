@@ -1,0 +1,192 @@
+"""The brokers that are compared: each started as users start it, measured from outside.
+
+A peer owns its data directory and its process. CPU seconds are user plus system of the whole
+process tree, children that have ended included; resident memory is the tree's sum.
+"""
+
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import IO
+
+import psutil
+import raw
+
+ROOT = Path(__file__).parents[2]
+JARS = ROOT / ".oracles" / "jars-4.4.0"
+START_TIMEOUT_SECONDS = 120
+
+
+class PeerError(Exception):
+    """A broker did not start."""
+
+
+class Peer(ABC):
+    """One broker process over a data directory that outlives restarts."""
+
+    name: str
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix=f"barnabas-bench-{self.name.lower()}-"))
+        self.address = ""
+        self.start_seconds = 0.0
+        self.start_cpu_seconds = 0.0
+        self._process: psutil.Popen | None = None
+        self._log: IO[bytes] | None = None
+
+    @abstractmethod
+    def command(self) -> list[str]:
+        """The command line; called before every start."""
+
+    @abstractmethod
+    def find_address(self) -> str:
+        """The host:port it listens on, waiting until it is known."""
+
+    def start(self) -> None:
+        """Starts it and notes how long the first ApiVersions answer took."""
+        command = self.command()
+        self._log = (self.folder / "output.log").open("ab")
+        started = time.perf_counter()
+        self._process = psutil.Popen(
+            command, cwd=ROOT, stdout=self.output(), stderr=self._log, start_new_session=True
+        )
+        self.address = self.find_address()
+        while not raw.answers(self.address):
+            self.check_alive(started)
+            time.sleep(0.001)
+        self.start_seconds = time.perf_counter() - started
+        self.start_cpu_seconds = self.cpu_seconds()
+
+    def output(self) -> int | IO[bytes] | None:
+        return self._log
+
+    def check_alive(self, started: float) -> None:
+        if self.process.poll() is not None or time.perf_counter() - started > START_TIMEOUT_SECONDS:
+            tail = (self.folder / "output.log").read_text(errors="replace")[-800:]
+            raise PeerError(f"{self.name} did not start: {tail}")
+
+    @property
+    def process(self) -> psutil.Popen:
+        if self._process is None:
+            raise PeerError(f"{self.name} is not running")
+        return self._process
+
+    def cpu_seconds(self) -> float:
+        own = self.process.cpu_times()
+        used = own.user + own.system + own.children_user + own.children_system
+        for child in self.process.children(recursive=True):
+            times = child.cpu_times()
+            used += times.user + times.system
+        return float(used)
+
+    def resident_megabytes(self) -> float:
+        tree = [self.process, *self.process.children(recursive=True)]
+        return sum(member.memory_info().rss for member in tree) / 1e6
+
+    def stop(self) -> None:
+        """A clean shutdown; returns when the process has gone."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self._end(signal.SIGKILL)
+
+    def _end(self, how: signal.Signals) -> None:
+        if self._process is not None:
+            self._process.send_signal(how)
+            self._process.wait(timeout=START_TIMEOUT_SECONDS)
+            self._process = None
+        if self._log is not None:
+            self._log.close()
+
+    def discard(self) -> None:
+        """Ends it for good and removes its data."""
+        self.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Kafka(Peer):
+    """Apache Kafka 4.4.0: one node in KRaft mode, 1 GB heap, the flags of its start script."""
+
+    name = "Kafka"
+    FLAGS = (
+        "-Xms1G -Xmx1G -server -XX:+UseG1GC -XX:MaxGCPauseMillis=20"
+        " -XX:InitiatingHeapOccupancyPercent=35 -XX:+ExplicitGCInvokesConcurrent"
+        " -Djava.awt.headless=true"
+    ).split()
+
+    def command(self) -> list[str]:
+        if not JARS.is_dir():
+            raise PeerError("Apache Kafka is not here: run scripts/oracles first")
+        properties = self.folder / "server.properties"
+        if not properties.exists():
+            self._format(properties)
+        return ["java", *self.FLAGS, "-cp", f"{JARS}/*", "kafka.Kafka", str(properties)]
+
+    def find_address(self) -> str:
+        return f"127.0.0.1:{self._port}"
+
+    def _format(self, properties: Path) -> None:
+        self._port, controller_port = _free_ports(2)
+        settings = {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
+            "controller.listener.names": "CONTROLLER",
+            "listeners": f"PLAINTEXT://127.0.0.1:{self._port},"
+            f"CONTROLLER://127.0.0.1:{controller_port}",
+            "log.dirs": str(self.folder / "data"),
+            "offsets.topic.replication.factor": "1",
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
+            "group.initial.rebalance.delay.ms": "0",
+            "log.segment.delete.delay.ms": "1000",
+        }
+        properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+        cluster_id = "YmFybmFiYXNiZW5jaG1hcg"
+        tool = ["java", "-cp", f"{JARS}/*", "kafka.tools.StorageTool"]
+        subprocess.run(
+            [*tool, "format", "-t", cluster_id, "-c", str(properties)],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+
+class Barnabas(Peer):
+    """This broker, as `barnabas start` runs it; its first line of output names the port."""
+
+    name = "Barnabas"
+
+    def command(self) -> list[str]:
+        start = [sys.executable, "-m", "barnabas", "start", "--listen", "127.0.0.1:0"]
+        settings = ("group.initial.rebalance.delay.ms=0", "log.segment.delete.delay.ms=1000")
+        flags = [part for setting in settings for part in ("--set", setting)]
+        return [*start, "--data-dir", str(self.folder / "data"), *flags]
+
+    def output(self) -> int | IO[bytes] | None:
+        return subprocess.PIPE
+
+    def find_address(self) -> str:
+        line = self.process.stdout.readline().decode()
+        port = line.strip().rpartition(":")[2].split(" ")[0].strip("./")
+        if not port.isdigit():
+            self.process.wait(timeout=START_TIMEOUT_SECONDS)
+            self.check_alive(time.perf_counter())
+        return f"127.0.0.1:{port}"
+
+
+def _free_ports(count: int) -> list[int]:
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [open_socket.getsockname()[1] for open_socket in sockets]
+    for open_socket in sockets:
+        open_socket.close()
+    return ports
+
+
+PEERS: dict[str, type[Peer]] = {"barnabas": Barnabas, "kafka": Kafka}

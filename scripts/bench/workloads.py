@@ -1,0 +1,209 @@
+"""The workloads on a running, warmed-up broker: each takes a peer and returns figures by key.
+
+Loads are bounded by time and, where they fill the disk, by bytes; every workload makes its
+topics and deletes them. CPU is the broker's own, per request or per 10^9 bytes of batches.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+
+import generator
+import java_tools
+import librdkafka
+import raw
+from peers import Peer
+
+GIGABYTE = 1e9
+BATCHES = {
+    "16k": {"records": 16, "size": 1000, "connections": 4, "depth": 4},
+    "900k": {"records": 900, "size": 990, "connections": 2, "depth": 4},
+}
+FIRST_TIMESTAMP_MS = 1_700_000_000_000
+_topics = count()
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How long and how much: seconds per load, the size of logs, how many partitions."""
+
+    seconds: float = 3
+    warm_seconds: float = 5
+    log_gigabytes: float = 1
+    partitions: int = 5000
+    fresh_groups: int = 10
+
+
+Workload = Callable[[Peer, Settings], dict[str, float]]
+
+
+@contextmanager
+def topic(peer: Peer, partitions: int = 1) -> Iterator[str]:
+    """A topic that is deleted afterwards."""
+    name = f"bench-{next(_topics)}"
+    raw.create_topics(peer.address, {name: partitions})
+    yield name
+    raw.delete_topic(peer.address, name)
+
+
+def measured(
+    peer: Peer, mode: str, topic_name: str, **options: float | bool
+) -> tuple[Mapping[str, float], float]:
+    """Runs the load generator; its report and the CPU seconds the broker spent meanwhile."""
+    before = peer.cpu_seconds()
+    report = generator.run(mode, peer.address, topic_name, **options)
+    return report, peer.cpu_seconds() - before
+
+
+def warm_up(peer: Peer, settings: Settings) -> None:
+    """Lets a JIT compile the hot paths, and any broker open what it opens lazily."""
+    third = settings.warm_seconds / 3
+    with topic(peer, 4) as name:
+        generator.run("produce", peer.address, name, seconds=third, connections=4, partitions=4)
+        generator.run("produce", peer.address, name, seconds=third, partitions=4, **BATCHES["16k"])
+        generator.run("fetch", peer.address, name, seconds=third, connections=4, partitions=4)
+        generator.run("group", peer.address, name, seconds=0.5)
+
+
+def unbatched_produce(peer: Peer, settings: Settings) -> dict[str, float]:
+    """One record of 100 B per request, the next sent when the answer has come."""
+    figures = {}
+    for connections in (1, 16):
+        with topic(peer, connections) as name:
+            report, cpu = measured(
+                peer,
+                "produce",
+                name,
+                seconds=settings.seconds,
+                connections=connections,
+                partitions=connections,
+            )
+        figures[f"unbatched_{connections}_cpu_us"] = cpu / report["requests"] * 1e6
+        figures[f"unbatched_{connections}_rate"] = report["requests_per_second"]
+    return figures
+
+
+def batched_produce(peer: Peer, settings: Settings) -> dict[str, float]:
+    """Batches of 16 KB and 900 KB, four requests in flight per connection."""
+    figures = {}
+    for size, options in BATCHES.items():
+        for idempotent in (False, True):
+            with topic(peer, 4) as name:
+                report, cpu = measured(
+                    peer,
+                    "produce",
+                    name,
+                    seconds=settings.seconds,
+                    bytes=2_000_000_000,
+                    partitions=4,
+                    idempotent=idempotent,
+                    **options,
+                )
+            kind = f"in_{size}_idempotent" if idempotent else f"in_{size}"
+            figures[f"{kind}_cpu_s"] = cpu / report["bytes"] * GIGABYTE
+            figures[f"{kind}_rate"] = report["megabytes_per_second"]
+    return figures
+
+
+def consume(peer: Peer, settings: Settings) -> dict[str, float]:
+    """Fetches of 1 MB by two connections over 400 MB, again and again from the page cache."""
+    with topic(peer, 4) as name:
+        fill(peer, name, 400_000_000, partitions=4)
+        report, cpu = measured(
+            peer, "fetch", name, seconds=settings.seconds, connections=2, partitions=4
+        )
+    return {
+        "out_cpu_s": cpu / report["bytes"] * GIGABYTE,
+        "out_rate": report["megabytes_per_second"],
+    }
+
+
+def fill(peer: Peer, topic_name: str, size_bytes: int, partitions: int) -> None:
+    """Writes batches of 900 KB, spread over the partitions, in little time."""
+    generator.run(
+        "produce",
+        peer.address,
+        topic_name,
+        bytes=size_bytes,
+        seconds=600,
+        partitions=partitions,
+        **BATCHES["900k"] | {"connections": partitions},
+    )
+
+
+def stock_client(peer: Peer, settings: Settings) -> dict[str, float]:
+    """librdkafka with its defaults and acks=all: what it writes is then read."""
+    figures = {}
+    for value_bytes in (100, 1000, 10_000):
+        with topic(peer, librdkafka.PARTITIONS) as name:
+            sent, took = librdkafka.produce(peer.address, name, value_bytes, settings.seconds)
+            read = librdkafka.consume(peer.address, name, sent)
+        scale = value_bytes / 1e6 if value_bytes == 10_000 else 1e-3  # MB/s, else thousands
+        figures[f"rdkafka_produce_{value_bytes}"] = sent / took * scale
+        figures[f"rdkafka_consume_{value_bytes}"] = sent / read * scale
+    return figures
+
+
+def perf_tools(peer: Peer, settings: Settings) -> dict[str, float]:
+    """Apache's own perf-test tools with 1 KB records, as many as take a few seconds."""
+    records = int(100_000 * settings.seconds)
+    with topic(peer, 4) as name:
+        return {
+            "java_produce": java_tools.produce(peer.address, name, records, 1000),
+            "java_consume": java_tools.consume(peer.address, name, records),
+        }
+
+
+def end_to_end(peer: Peer, settings: Settings) -> dict[str, float]:
+    """A record sent while a Fetch is parked, until that Fetch has brought it."""
+    with topic(peer) as name:
+        generator.run("end-to-end", peer.address, name, seconds=0.5)
+        report = generator.run("end-to-end", peer.address, name, seconds=settings.seconds)
+    return {"end_to_end_p50_ms": report["p50_ms"], "end_to_end_p99_ms": report["p99_ms"]}
+
+
+def look_up(peer: Peer, settings: Settings) -> dict[str, float]:
+    """Random offsets and times in a partition of 16 KB batches that are 10 ms apart."""
+    with topic(peer) as name:
+        options = {**BATCHES["16k"], "connections": 1, "step": 10}
+        written = generator.run(
+            "produce", peer.address, name, bytes=200_000_000, seconds=600, **options
+        )
+        span_ms = int(written["requests"]) * 10
+        quick = {"seconds": settings.seconds / 2}
+        seek = generator.run("seek", peer.address, name, max_bytes=65536, **quick)
+        by_time = generator.run("list-offsets", peer.address, name, span=span_ms, **quick)
+        return {
+            "raw_seek_p50_ms": seek["p50_ms"],
+            "raw_by_time_p50_ms": by_time["p50_ms"],
+            "seek_p50_ms": librdkafka.seek_p50_ms(
+                peer.address, name, int(written["records"]), **quick
+            ),
+            "by_time_p50_ms": librdkafka.by_time_p50_ms(
+                peer.address, name, FIRST_TIMESTAMP_MS, span_ms, **quick
+            ),
+        }
+
+
+def fresh_group(peer: Peer, settings: Settings) -> dict[str, float]:
+    """From a new consumer of a new group to its first record."""
+    with topic(peer) as name:
+        generator.run("produce", peer.address, name, bytes=1, seconds=60)
+        report = generator.run("group", peer.address, name, seconds=settings.seconds / 2)
+        return {
+            "raw_fresh_group_ms": report["p50_ms"],
+            "fresh_group_ms": librdkafka.fresh_group_ms(peer.address, name, settings.fresh_groups),
+        }
+
+
+STEADY: dict[str, Workload] = {
+    "unbatched": unbatched_produce,
+    "batched": batched_produce,
+    "consume": consume,
+    "librdkafka": stock_client,
+    "java": perf_tools,
+    "latency": end_to_end,
+    "look-up": look_up,
+    "group": fresh_group,
+}
