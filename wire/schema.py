@@ -20,7 +20,7 @@ from barnabas.wire.arrays import Array
 from barnabas.wire.bound import Bound, bind
 from barnabas.wire.codec import Codec
 from barnabas.wire.compiler import Emitter
-from barnabas.wire.primitives import Boolean, UuidCodec
+from barnabas.wire.primitives import Boolean, Float64, UuidCodec
 from barnabas.wire.redact import redacted
 from barnabas.wire.strings import Prefixed
 from barnabas.wire.structs import UNKNOWN, StructKind
@@ -74,7 +74,7 @@ class Field:
             return ZERO_UUID
         if isinstance(kind, Prefixed):
             return kind.zero
-        return False if kind is Boolean else 0
+        return False if kind is Boolean else 0.0 if kind is Float64 else 0
 
     # Versions.
 

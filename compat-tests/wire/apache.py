@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ JARS = (
 PRIMITIVES = frozenset(
     "bool int8 int16 uint16 int32 uint32 int64 uuid float64 string bytes records".split()
 )
+SPANS = ("nullableVersions", "taggedVersions", "flexibleVersions")
 ZERO_UUID = "00000000-0000-0000-0000-000000000000"
 
 Definition = dict[str, Any]
@@ -36,8 +37,8 @@ class Field:
     """One field of a struct at one version.
 
     `type` is a primitive's name or "struct", with "[]" before it for an array; `default` is
-    None, a plain value, "struct" (a struct of defaults) or () for an empty array. `tag_text`
-    is the tag as the file has it: 3.9.1 quotes one (BrokerHeartbeatRequest), 4.4.0 does not.
+    None, a plain value, "struct" (a struct of defaults) or () for an empty array. `absent`
+    are the members that the version lacks, with their `ignorable`.
     """
 
     name: str
@@ -47,8 +48,8 @@ class Field:
     tag: int | None
     ignorable: bool
     flexible: bool
-    tag_text: str = ""
     fields: tuple[Field, ...] = ()
+    absent: dict[str, bool] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ class Layout:
 
     flexible: bool
     fields: tuple[Field, ...]
+    absent: dict[str, bool] = field(default_factory=dict, compare=False)
 
 
 def definitions(oracles: Path, release: str) -> dict[str, Definition]:
@@ -88,9 +90,20 @@ def judged(oracles: Path) -> dict[tuple[str, int], tuple[str, Layout]]:
 
 
 def superseded(oracles: Path) -> list[tuple[str, int]]:
-    """Messages and versions that both releases define, but do not write alike."""
-    older, newer = (layouts(oracles, release) for release in RELEASES)
-    return sorted(key for key in older.keys() & newer.keys() if older[key] != newer[key])
+    """Messages and versions that both releases define, but do not write alike.
+
+    Two of them are alike on the wire: 3.9.1 quotes a tag of BrokerHeartbeatRequest, and 4.4.0
+    has fields in TransactionLogValue that name no versions, so that only their tags' versions
+    tell that version 0 lacks them.
+    """
+    older, newer = (definitions(oracles, release) for release in RELEASES)
+    return sorted(
+        (name, version)
+        for name in older.keys() & newer.keys()
+        for version in versions(older[name]["validVersions"])
+        if version in versions(newer[name]["validVersions"])
+        and _written(older[name], version) != _written(newer[name], version)
+    )
 
 
 def versions(text: str) -> range:
@@ -107,15 +120,20 @@ def layout(definition: Definition, version: int) -> Layout:
     """Choose one version of a definition."""
     flexible = version in versions(definition.get("flexibleVersions", "none"))
     structs = {each["name"]: each["fields"] for each in definition.get("commonStructs", ())}
-    return Layout(flexible, _fields(definition["fields"], version, flexible, structs))
+    return Layout(flexible, *_members(definition["fields"], version, flexible, structs))
 
 
-def _fields(
+def _members(
     raw: list[Definition], version: int, flexible: bool, structs: dict[str, list[Definition]]
-) -> tuple[Field, ...]:
-    here = (each for each in raw if version in versions(each.get("versions", "0+")))
-    fields = [_field(each, version, flexible, structs) for each in here]
-    return tuple(sorted(fields, key=lambda field: -1 if field.tag is None else field.tag))
+) -> tuple[tuple[Field, ...], dict[str, bool]]:
+    here, absent = [], {}
+    for each in raw:
+        # A field that names no versions exists where it is tagged.
+        if version in versions(each.get("versions") or each["taggedVersions"]):
+            here.append(_field(each, version, flexible, structs))
+        else:
+            absent[each["name"]] = bool(each.get("ignorable", False))
+    return tuple(sorted(here, key=lambda each: -1 if each.tag is None else each.tag)), absent
 
 
 def _field(
@@ -126,17 +144,35 @@ def _field(
     type_ = raw["type"].replace(element, "struct") if struct else raw["type"]
     nullable = version in versions(raw.get("nullableVersions", "none"))
     members = raw.get("fields") or structs.get(element, []) if struct else []
+    fields, absent = _members(members, version, flexible, structs)
     return Field(
         name=raw["name"],
         type=type_,
         nullable=nullable,
         default=_default(raw.get("default", ""), type_, nullable),
         tag=int(raw["tag"]) if version in versions(raw.get("taggedVersions", "none")) else None,
-        ignorable=raw.get("ignorable", False),
+        ignorable=bool(raw.get("ignorable", False)),
         flexible=flexible and version in versions(raw.get("flexibleVersions", "0+")),
-        tag_text=repr(raw.get("tag")),
-        fields=_fields(members, version, flexible, structs),
+        fields=fields,
+        absent=absent,
     )
+
+
+def _written(definition: Definition, version: int) -> list[object]:
+    """What the file says of a version, without Apache's rules of how to read it."""
+    structs = {each["name"]: each["fields"] for each in definition.get("commonStructs", ())}
+
+    def members(raw: list[Definition]) -> list[object]:
+        return [
+            [each.get(key) for key in ("name", "type", "default", "tag", "ignorable")]
+            + [version in versions(each.get(key, "none")) for key in SPANS]
+            + members(each.get("fields") or structs.get(each["type"].removeprefix("[]"), []))
+            for each in raw
+            if version in versions(each.get("versions", "0+"))
+        ]
+
+    flexible = version in versions(definition.get("flexibleVersions", "none"))
+    return [flexible, *members(definition["fields"])]
 
 
 def _default(raw: object, type_: str, nullable: bool) -> object:

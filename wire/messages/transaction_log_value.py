@@ -29,3 +29,7 @@ class TransactionLogValue(Message):
     )
     transaction_last_update_timestamp_ms: int = field(Int64)
     transaction_start_timestamp_ms: int = field(Int64)
+    previous_producer_id: int = field(Int64, since=1, default=-1, tag=0)
+    next_producer_id: int = field(Int64, since=1, default=-1, tag=1)
+    client_transaction_version: int = field(Int16, since=1, tag=2)
+    next_producer_epoch: int = field(Int16, since=1, default=-1, tag=3)
