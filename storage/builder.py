@@ -21,6 +21,7 @@ from barnabas.storage.batch import (
     V2_ATTRIBUTES_POSITION,
     V2_CRC_POSITION,
     V2_HEADER_BYTES,
+    BatchHeader,
 )
 from barnabas.storage.compression import Codec, compress
 from barnabas.storage.control import EndTransactionMarker
@@ -79,29 +80,31 @@ def build_batch(
             record.value,
             record.headers,
         )
-    return _finish(
-        compress(codec, data, level),
-        (base_offset, leader_epoch, attributes, last_offset - base_offset, base_timestamp),
-        (max_timestamp, producer_id, producer_epoch, base_sequence, len(records)),
-    )
+    header = BatchHeader(
+        0, base_offset, 0, leader_epoch, MAGIC_V2, 0, attributes, last_offset - base_offset,
+        base_timestamp, max_timestamp, producer_id, producer_epoch, base_sequence, len(records),
+    )  # fmt: skip
+    return pack_batch(header, compress(codec, data, level))
 
 
-def _finish(
-    payload: bytes,
-    first_fields: tuple[int, int, int, int, int],
-    last_fields: tuple[int, int, int, int, int],
-) -> bytearray:
-    """Put the header before the payload; the CRC covers attributes to end."""
-    base_offset, leader_epoch, *middle = first_fields
+def pack_batch(header: BatchHeader, payload: bytes) -> bytearray:
+    """A format 2 batch of the header's fields and a compressed payload.
+
+    Size and CRC are worked out here; the header's position, size and CRC are not read.
+    """
     batch = bytearray(V2_HEADER_BYTES)
     batch += payload
-    size = len(batch) - LOG_OVERHEAD
     try:
         HEADER.pack_into(
-            batch, 0, base_offset, size, leader_epoch, MAGIC_V2, 0, *middle, *last_fields
-        )
+            batch, 0, header.base_offset, len(batch) - LOG_OVERHEAD,
+            header.partition_leader_epoch, MAGIC_V2, 0, header.attributes,
+            header.last_offset_delta, header.base_timestamp, header.max_timestamp,
+            header.producer_id, header.producer_epoch, header.base_sequence, header.record_count,
+        )  # fmt: skip
     except struct.error as error:
-        raise InvalidRecord(f"a batch field does not fit: {error}", offset=base_offset) from None
+        raise InvalidRecord(
+            f"a batch field does not fit: {error}", offset=header.base_offset
+        ) from None
     crc = crc32c(memoryview(batch)[V2_ATTRIBUTES_POSITION:])
     _CRC.pack_into(batch, V2_CRC_POSITION, crc)
     return batch
@@ -129,11 +132,11 @@ def build_empty_batch(
         | (TRANSACTIONAL if is_transactional else 0)
         | (CONTROL if is_control else 0)
     )
-    return _finish(
-        b"",
-        (base_offset, leader_epoch, attributes, last_offset - base_offset, NO_TIMESTAMP),
-        (max_timestamp, producer_id, producer_epoch, base_sequence, 0),
-    )
+    header = BatchHeader(
+        0, base_offset, 0, leader_epoch, MAGIC_V2, 0, attributes, last_offset - base_offset,
+        NO_TIMESTAMP, max_timestamp, producer_id, producer_epoch, base_sequence, 0,
+    )  # fmt: skip
+    return pack_batch(header, b"")
 
 
 def build_end_transaction_marker(

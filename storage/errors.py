@@ -87,6 +87,13 @@ class UnsupportedForMessageFormat(StorageError):
     """Something the topic's older message format cannot hold: transactions, idempotence."""
 
 
+class RecordsNotConvertible(StorageError):
+    """Records that the topic's older message format cannot hold: headers, zstd.
+
+    Kafka has no error code for it and answers UNKNOWN_SERVER_ERROR.
+    """
+
+
 class OffsetOutOfRange(StorageError):
     """A read or truncation outside the log's start and end offset."""
 

@@ -153,14 +153,14 @@ def build_message_set(
     codec: int = Codec.NONE,
     level: int | None = None,
     log_append_time_ms: int | None = None,
-) -> bytes:
+) -> bytearray:
     """Messages of format 0 or 1 with the records' offsets, in one wrapper if `codec` asks.
 
     Record headers have no place in these formats and are left out; with `log_append_time_ms`
     (format 1) all messages carry that timestamp.
     """
     if not records:
-        return b""
+        return bytearray()
     appended = log_append_time_ms is not None and magic == MAGIC_V1
     attributes = LOG_APPEND_TIME if appended else 0
     if codec == Codec.NONE:
@@ -173,7 +173,7 @@ def build_message_set(
         timestamp = max(record.timestamp for record in records)
     out = bytearray()
     append_message(out, magic, records[-1].offset, timestamp, None, value, attributes | codec)
-    return bytes(out)
+    return out
 
 
 def _plain_messages(
@@ -182,13 +182,13 @@ def _plain_messages(
     base_offset: int,
     attributes: int,
     log_append_time_ms: int | None,
-) -> bytes:
+) -> bytearray:
     out = bytearray()
     for record in records:
         timestamp = record.timestamp if log_append_time_ms is None else log_append_time_ms
         offset = record.offset - base_offset
         append_message(out, magic, offset, timestamp, record.key, record.value, attributes)
-    return bytes(out)
+    return out
 
 
 def stamp_legacy(

@@ -152,11 +152,15 @@ def decode_headers(data: bytes, position: int, end: int) -> Headers:
 def decode_v2(
     buffer: Buffer, header: BatchHeader, limit_bytes: int = DEFAULT_LIMIT_BYTES
 ) -> Iterator[Record]:
-    """The records of a format 2 batch; raises CorruptBatch, or UnsupportedCodec.
+    """The records of a format 2 batch; raises CorruptBatch, or UnsupportedCodec."""
+    return decode_data(records_data(buffer, header, limit_bytes), header)
+
+
+def decode_data(data: bytes, header: BatchHeader) -> Iterator[Record]:
+    """The records of a format 2 batch from their uncompressed bytes.
 
     In a LogAppendTime batch every record carries the batch's max timestamp.
     """
-    data = records_data(buffer, header, limit_bytes)
     base_offset, base_timestamp = header.base_offset, header.base_timestamp
     base_sequence = header.base_sequence
     append_time = header.max_timestamp if header.is_log_append_time else None
@@ -167,13 +171,16 @@ def decode_v2(
         timestamp = base_timestamp + timestamp_delta if append_time is None else append_time
         if not -1 - _MAX_INT64 <= timestamp <= _MAX_INT64:
             raise CorruptBatch("a record's timestamp does not fit 64 bits")
+        sequence = NO_SEQUENCE
+        if base_sequence >= 0:
+            sequence = (base_sequence + offset_delta) & MAX_SEQUENCE
         yield Record(
             base_offset + offset_delta,
             timestamp,
             None if key_length < 0 else data[key_position : key_position + key_length],
             None if value_length < 0 else data[value_position : value_position + value_length],
             decode_headers(data, headers_position, end),
-            NO_SEQUENCE if base_sequence < 0 else (base_sequence + offset_delta) & MAX_SEQUENCE,
+            sequence,
         )
 
 

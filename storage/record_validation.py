@@ -1,0 +1,207 @@
+"""Validation the long way: several or unusual batches, record checks, rewriting.
+
+Offsets are assigned in place where codec and format stay as they are; otherwise the records
+are written anew as one batch (or message set). Format 0 with compression is always rewritten,
+because its inner offsets are absolute, and so are batches whose inner offsets do not count
+from 0: some old clients send them (Kafka's LogValidator).
+"""
+
+from barnabas.storage.append_rules import AppendRules, ValidatedRecords
+from barnabas.storage.batch import (
+    MAGIC_V0,
+    MAGIC_V2,
+    NO_TIMESTAMP,
+    BatchHeader,
+    stamp,
+    walk,
+)
+from barnabas.storage.compression import Codec, codec_of
+from barnabas.storage.errors import (
+    DecompressionTooLarge,
+    InvalidRecord,
+    RecordListTooLarge,
+    RecordTooLarge,
+    UnsupportedCodec,
+)
+from barnabas.storage.header_validation import (
+    check_client_batch,
+    check_crc,
+    check_sizes,
+    check_target_format,
+    timestamp_is_too_late,
+)
+from barnabas.storage.legacy import stamp_legacy
+from barnabas.storage.record_survey import Survey, survey_batch
+from barnabas.storage.rewriting import rewrite
+
+
+def validate_slowly(
+    buffer: bytearray | memoryview,
+    rules: AppendRules,
+    next_offset: int,
+    leader_epoch: int,
+    now_ms: int,
+    from_client: bool,
+    one_v2_batch: bool,
+    allow_zstd: bool,
+) -> ValidatedRecords:
+    """As `validation.validate_as_leader`, for whatever its straight line does not take."""
+    headers = _walk_all(buffer, one_v2_batch)
+    if one_v2_batch:
+        _check_request(headers, allow_zstd)
+    if not headers:
+        return ValidatedRecords(b"", [], -1, -1, NO_TIMESTAMP, -1, NO_TIMESTAMP, False)
+    source_codec = _check_batches(buffer, headers, rules, from_client)
+    target_codec = source_codec if rules.codec is None else codec_of(rules.codec)
+    in_place = _may_stay(headers[0], rules, source_codec, target_codec)
+    if in_place and not _needs_records(headers[0], rules, now_ms):
+        survey = None
+    else:
+        survey = _survey(buffer, headers, rules, now_ms)
+        in_place = in_place and survey.offsets_count_from_0
+    if in_place:
+        _assign_offsets(buffer, headers, rules, next_offset, leader_epoch, now_ms, survey)
+    else:
+        assert survey is not None
+        buffer = rewrite(headers[0], survey, rules, target_codec, next_offset, leader_epoch, now_ms)
+        headers = list(walk(buffer))
+    return _finish(buffer, headers, rules, next_offset, now_ms, not in_place)
+
+
+def _walk_all(buffer: bytearray | memoryview, one_v2_batch: bool) -> list[BatchHeader]:
+    """Kafka drops what is cut short at the end and then misses a batch, or not.
+
+    From old requests, where nothing would be missed, it is refused here as corrupt.
+    """
+    return list(walk(buffer, partial_tail=one_v2_batch))
+
+
+def _check_request(headers: list[BatchHeader], allow_zstd: bool) -> None:
+    """Produce v3 and up: exactly one batch of format 2 (Kafka's ProduceRequest)."""
+    if not headers:
+        raise InvalidRecord("a produce request must hold a whole record batch")
+    if headers[0].magic != MAGIC_V2:
+        raise InvalidRecord(f"a produce request must hold format 2, not {headers[0].magic}")
+    if headers[0].codec == Codec.ZSTD and not allow_zstd:
+        raise UnsupportedCodec("zstd needs Produce version 7 or above")
+    if len(headers) > 1:
+        raise InvalidRecord("a produce request must hold exactly one record batch")
+
+
+def _check_batches(
+    buffer: bytearray | memoryview,
+    headers: list[BatchHeader],
+    rules: AppendRules,
+    from_client: bool,
+) -> Codec:
+    """Check every header; the codec is that of the last compressed one, as in Kafka."""
+    source_codec = Codec.NONE
+    first = headers[0]
+    for header in headers:
+        check_sizes(header, rules)
+        check_crc(buffer, header)
+        source_codec = codec_of(header.codec) or source_codec
+    for header in headers:
+        if header.magic != first.magic:
+            raise InvalidRecord(f"formats {first.magic} and {header.magic} in one request")
+        if from_client and header.magic == MAGIC_V2:
+            check_client_batch(header)
+        check_target_format(header, rules)
+    if len(headers) > 1 and (first.magic == MAGIC_V2 or source_codec):
+        raise InvalidRecord("compressed or format 2 records must come as one batch")
+    return source_codec
+
+
+def _may_stay(first: BatchHeader, rules: AppendRules, source: Codec, target: Codec) -> bool:
+    """May the bytes stay as they are but for offsets and timestamps?"""
+    if first.magic != rules.magic:
+        return False
+    if first.is_control and source == Codec.NONE:
+        return True  # the broker's own markers are never compressed
+    return source == target and not (first.magic == MAGIC_V0 and source)
+
+
+def _needs_records(first: BatchHeader, rules: AppendRules, now_ms: int) -> bool:
+    """Formats 0 and 1 are always looked into: their messages carry the timestamps."""
+    if first.is_control:
+        return False
+    if first.magic < MAGIC_V2 or rules.check_records or rules.is_compacted:
+        return True
+    if rules.timestamp_before_max_ms < (1 << 63) - 1 and not rules.is_log_append_time:
+        return True
+    if first.is_log_append_time and (
+        rules.is_log_append_time or first.max_timestamp == NO_TIMESTAMP
+    ):
+        return True
+    return not rules.is_log_append_time and timestamp_is_too_late(first, rules, now_ms)
+
+
+def _survey(
+    buffer: bytearray | memoryview, headers: list[BatchHeader], rules: AppendRules, now_ms: int
+) -> Survey:
+    """Look into all records; what they hold wrongly is InvalidRecord here, not CorruptBatch."""
+    survey = Survey(rules, now_ms)
+    try:
+        for header in headers:
+            survey_batch(survey, buffer, header)
+    except DecompressionTooLarge as error:
+        raise RecordTooLarge(error.reason) from None
+    survey.raise_errors()
+    return survey
+
+
+def _assign_offsets(
+    buffer: bytearray | memoryview,
+    headers: list[BatchHeader],
+    rules: AppendRules,
+    next_offset: int,
+    leader_epoch: int,
+    now_ms: int,
+    survey: Survey | None,
+) -> None:
+    append_time = rules.is_log_append_time
+    for header in headers:
+        max_timestamp = header.max_timestamp
+        if append_time:
+            max_timestamp = now_ms
+        elif survey is not None and len(headers) == 1:
+            max_timestamp = survey.max_timestamp
+        if header.magic == MAGIC_V2:
+            stamp(
+                buffer, header, next_offset, leader_epoch,
+                max_timestamp=max_timestamp, log_append_time=append_time,
+            )  # fmt: skip
+            next_offset = header.next_offset
+        else:
+            assert survey is not None
+            next_offset += survey.count if header.codec else 1
+            stamp_legacy(
+                buffer, header, next_offset - 1,
+                max_timestamp=max_timestamp, log_append_time=append_time,
+            )  # fmt: skip
+
+
+def _finish(
+    buffer: bytearray | memoryview,
+    headers: list[BatchHeader],
+    rules: AppendRules,
+    next_offset: int,
+    now_ms: int,
+    was_rewritten: bool,
+) -> ValidatedRecords:
+    max_timestamp = offset_of_max_timestamp = -1
+    for header in headers:
+        if was_rewritten:
+            check_sizes(header, rules)
+        if header.max_timestamp > max_timestamp:
+            max_timestamp, offset_of_max_timestamp = header.max_timestamp, header.last_offset
+    if offset_of_max_timestamp < 0:
+        offset_of_max_timestamp = headers[-1].last_offset
+    end = headers[-1].end
+    if end > rules.segment_bytes:
+        raise RecordListTooLarge(f"{end} bytes are above segment.bytes {rules.segment_bytes}")
+    return ValidatedRecords(
+        buffer if end == len(buffer) else memoryview(buffer)[:end],
+        headers, next_offset, headers[-1].last_offset, max_timestamp, offset_of_max_timestamp,
+        now_ms if rules.is_log_append_time else NO_TIMESTAMP, was_rewritten,
+    )  # fmt: skip
