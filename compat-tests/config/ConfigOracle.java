@@ -41,7 +41,7 @@ public class ConfigOracle {
             }
         }
         printAll("dynamic-broker", firstOf("kafka.server.DynamicConfig$Broker$", "org.apache.kafka.server.config.DynamicConfig$Broker"));
-        printAll("group", firstOf("kafka.coordinator.group.GroupConfig$", "org.apache.kafka.coordinator.group.GroupConfig"));
+        printAll("group", firstOf("org.apache.kafka.coordinator.group.GroupConfig"));
         printAll("client-metrics", firstOf("kafka.server.DynamicConfig$ClientMetrics$", "org.apache.kafka.server.metrics.ClientMetricsConfigs"));
     }
 
@@ -62,7 +62,22 @@ public class ConfigOracle {
         row.put("valid", key.validator == null ? null : key.validator.toString());
         row.put("validator", key.validator == null ? null : key.validator.getClass().getName());
         row.put("internal", key.internalConfig);
+        if (key.validator instanceof ConfigDef.ValidList) {
+            row.put("empty_allowed", flag(key.validator, "isEmptyAllowed"));
+            row.put("null_allowed", flag(key.validator, "isNullAllowed"));
+        }
         return row;
+    }
+
+    // ValidList keeps these to itself, and only 4.x has them.
+    private static Object flag(Object owner, String name) {
+        try {
+            Field field = owner.getClass().getDeclaredField(name);
+            field.setAccessible(true);
+            return field.get(owner);
+        } catch (ReflectiveOperationException absent) {
+            return null;
+        }
     }
 
     private static Map<?, ?> updateModes() throws Exception {
