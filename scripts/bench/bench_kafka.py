@@ -19,6 +19,7 @@ from figures import FIGURES, Figure
 from generator import ROOT, GeneratorError
 from lifecycle import LIFECYCLE
 from peers import PEERS, Peer, PeerError
+from raw import RawError
 from workloads import STEADY, Settings, warm_up
 
 Results = dict[str, dict[str, list[float]]]  # peer -> figure -> one value per round
@@ -38,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         _run_lifecycle(results, settings, [name for name in LIFECYCLE if name in chosen], options)
         _run_steady(results, settings, [name for name in STEADY if name in chosen], options)
-    except (GeneratorError, PeerError) as problem:
+    except (GeneratorError, PeerError, RawError) as problem:
         print(f"bench: {problem}", file=sys.stderr)
         return 1
     finally:

@@ -35,9 +35,8 @@ def start_up(kind: type[Peer], settings: Settings) -> dict[str, float]:
 
 
 def many_partitions(kind: type[Peer], settings: Settings) -> dict[str, float]:
-    """Topics of 100 partitions in one CreateTopics until all have leaders; stop; start."""
+    """Topics of 100 partitions in one CreateTopics until all serve; stop; start."""
     topics = {f"wide-{n}": TOPIC_PARTITIONS for n in range(settings.partitions // TOPIC_PARTITIONS)}
-    partitions = sum(topics.values())
     with running(kind) as peer:
         started = time.perf_counter()
         raw.create_topics(peer.address, topics)
@@ -45,7 +44,7 @@ def many_partitions(kind: type[Peer], settings: Settings) -> dict[str, float]:
         peer.stop()
         started = time.perf_counter()
         peer.start()
-        raw.wait_for_leaders(peer.address, list(topics), partitions)
+        raw.wait_until_served(peer.address, topics)
         return {
             "partitions_create_s": created,
             "partitions_restart_s": time.perf_counter() - started,
@@ -73,10 +72,10 @@ def large_log(kind: type[Peer], settings: Settings) -> dict[str, float]:
 
 
 def _seconds_to_serve(peer: Peer) -> float:
-    """From the process's start until the large log has a leader."""
+    """From the process's start until the large log is served."""
     started = time.perf_counter()
     peer.start()
-    raw.wait_for_leaders(peer.address, ["large"], 1)
+    raw.wait_until_served(peer.address, {"large": 1})
     return time.perf_counter() - started
 
 

@@ -9,7 +9,7 @@ import struct
 import time
 from collections.abc import Mapping
 
-API_VERSIONS, METADATA, CREATE_TOPICS, DELETE_TOPICS = 18, 3, 19, 20
+LIST_OFFSETS, API_VERSIONS, CREATE_TOPICS, DELETE_TOPICS = 2, 18, 19, 20
 
 
 class RawError(Exception):
@@ -56,7 +56,7 @@ def answers(address: str) -> bool:
 
 
 def create_topics(address: str, topics: Mapping[str, int], **configs: str) -> None:
-    """Creates topics (name -> partition count) in one CreateTopics v4 and waits for leaders."""
+    """Creates topics (name -> partition count) in one CreateTopics v4, then waits for them."""
     settings = struct.pack(">i", len(configs))
     for name, value in configs.items():
         settings += _string(name.replace("_", ".")) + _string(value)
@@ -66,17 +66,22 @@ def create_topics(address: str, topics: Mapping[str, int], **configs: str) -> No
     with Connection(address) as connection:
         answer = connection.call(CREATE_TOPICS, 4, body + struct.pack(">i?", 120_000, False))
     _check_topics(answer[4:])
-    wait_for_leaders(address, list(topics), sum(topics.values()))
+    wait_until_served(address, topics)
 
 
-def wait_for_leaders(address: str, topics: list[str], partitions: int) -> None:
-    """Returns once so many partitions of the topics have a leader."""
+def wait_until_served(address: str, topics: Mapping[str, int]) -> None:
+    """Returns once every partition answers ListOffsets without an error.
+
+    Metadata is no proof: Kafka names the leader of a new partition a moment before the leader
+    serves it (error 6 until then).
+    """
     deadline = time.monotonic() + 300
+    partitions = sum(topics.values())
     with Connection(address) as connection:
-        while _led_partitions(connection, topics) < partitions:
+        while _served_partitions(connection, topics) < partitions:
             if time.monotonic() > deadline:
-                raise RawError(f"after 300 s not all of {partitions} partitions have a leader")
-            time.sleep(0.005)
+                raise RawError(f"after 300 s not all of {partitions} partitions are served")
+            time.sleep(0.002 + partitions * 1e-5)
 
 
 def delete_topic(address: str, topic: str) -> None:
@@ -94,22 +99,22 @@ def _check_topics(answer: bytes) -> None:
             raise RawError(f"creating {name}: error {code} {message}")
 
 
-def _led_partitions(connection: Connection, topics: list[str]) -> int:
-    """Counts partitions with a leader in a Metadata v1 answer."""
-    body = struct.pack(">i", len(topics)) + b"".join(map(_string, topics))
-    reader = _Reader(connection.call(METADATA, 1, body))
+def _served_partitions(connection: Connection, topics: Mapping[str, int]) -> int:
+    """Asks for the end of every partition (ListOffsets v1) and counts answers without error."""
+    body = struct.pack(">ii", -1, len(topics))
+    for topic, partitions in topics.items():
+        wanted = b"".join(struct.pack(">iq", index, -1) for index in range(partitions))
+        body += _string(topic) + struct.pack(">i", partitions) + wanted
+    reader = _Reader(connection.call(LIST_OFFSETS, 1, body))
+    served = 0
     for _ in range(reader.number(">i")):
-        reader.number(">i"), reader.string(), reader.number(">i"), reader.string()
-    reader.number(">i")
-    led = 0
-    for _ in range(reader.number(">i")):
-        reader.number(">h"), reader.string(), reader.number(">?")
+        reader.string()
         for _ in range(reader.number(">i")):
-            code, _, leader = reader.number(">h"), reader.number(">i"), reader.number(">i")
-            led += code == 0 and leader >= 0
-            reader.skip_numbers()  # replicas
-            reader.skip_numbers()  # in-sync replicas
-    return led
+            reader.number(">i")
+            served += reader.number(">h") == 0
+            reader.number(">q")  # timestamp
+            reader.number(">q")  # offset
+    return served
 
 
 class _Reader:
@@ -125,10 +130,6 @@ class _Reader:
         size = max(self.number(">h"), 0)
         self._at += size
         return self._body[self._at - size : self._at].decode()
-
-    def skip_numbers(self) -> None:
-        count = self.number(">i")
-        self._at += 4 * count
 
 
 def _string(text: str) -> bytes:

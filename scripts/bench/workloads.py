@@ -170,7 +170,7 @@ def look_up(peer: Peer, settings: Settings) -> dict[str, float]:
         written = generator.run(
             "produce", peer.address, name, bytes=200_000_000, seconds=600, **options
         )
-        span_ms = int(written["requests"]) * 10
+        span_ms = int(written["requests"] - 1) * 10
         quick = {"seconds": settings.seconds / 2}
         seek = generator.run("seek", peer.address, name, max_bytes=65536, **quick)
         by_time = generator.run("list-offsets", peer.address, name, span=span_ms, **quick)
