@@ -16,7 +16,6 @@ less the children there are now (ZooKeeper's DataNode.copyStat).
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from barnabas.server.registry.store import (
@@ -36,11 +35,6 @@ PERSISTENT = 0
 CREATED = 1
 DELETED = 2
 DATA_CHANGED = 3
-
-# ZooKeeper's PathUtils: no empty, "." or ".." component, no control characters, no code points
-# that cannot be shown (surrogates and private use, the specials at the end of the plane).
-_COMPONENT = r"(?!\.{1,2}(?:/|\Z))[^/\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]+"
-_VALID_PATH = re.compile(rf"/(?:{_COMPONENT}(?:/{_COMPONENT})*)?").fullmatch
 
 
 class Node:
@@ -139,8 +133,7 @@ class Tree:
         parent = self.nodes.get(path.rpartition("/")[0] or ROOT)
         if sequential and parent is not None:
             path = f"{path}{parent.creates:010d}"
-        if not _VALID_PATH(path):
-            raise BadArguments(path)
+        require_valid(path)
         if parent is None:
             raise NoNode(path)
         if path in self.nodes:
@@ -246,9 +239,29 @@ class Tree:
 
 
 def require_valid(path: str) -> None:
-    """Raise BadArguments for a path that ZooKeeper does not allow."""
-    if not _VALID_PATH(path):
+    """Raise BadArguments for a path that ZooKeeper does not allow (its PathUtils)."""
+    if path == ROOT:
+        return
+    if path[:1] != "/" or path[-1] == "/" or "//" in path or "/." in path:
+        _require_valid_components(path)
+    if not (path.isascii() and path.isprintable()) and any(map(_is_forbidden, path)):
         raise BadArguments(path)
+
+
+def _require_valid_components(path: str) -> None:
+    before, *components = path.split("/")
+    if before or any(component in ("", ".", "..") for component in components):
+        raise BadArguments(path)
+
+
+def _is_forbidden(character: str) -> bool:
+    """Control characters, surrogates, private use, and the specials at the end of the plane."""
+    return (
+        character <= "\x1f"
+        or "\x7f" <= character <= "\x9f"
+        or "\ud800" <= character <= "\uf8ff"
+        or "\ufff0" <= character <= "\uffff"
+    )
 
 
 def require_version(path: str, node: Node, version: int) -> None:

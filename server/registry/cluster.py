@@ -1,0 +1,68 @@
+"""What belongs to the cluster as a whole: its path nodes, its id, its features."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from barnabas.server.registry import bodies, paths
+from barnabas.server.registry.bodies import ProtocolVersion
+from barnabas.server.registry.store import NodeExists, NoNode, ZnodeStore
+from barnabas.wire.uuids import Uuid
+
+
+def random_uuid() -> Uuid:
+    """Return a new random (version 4) id that does not print with a leading dash.
+
+    A dash would look like an option on a command line (Kafka's Uuid.randomUuid).
+    """
+    while True:
+        value = bytearray(os.urandom(16))
+        value[6] = value[6] & 0x0F | 0x40
+        value[8] = value[8] & 0x3F | 0x80
+        made = Uuid(value)
+        if not str(made).startswith("-"):
+            return made
+
+
+class Cluster:
+    """The znodes every broker makes sure of when it starts."""
+
+    def __init__(self, store: ZnodeStore, protocol: ProtocolVersion) -> None:
+        self._store = store
+        self._protocol = protocol
+
+    async def ensure_paths(self) -> None:
+        """Make the path nodes that are missing."""
+        for path in paths.PERSISTENT_PATHS:
+            with contextlib.suppress(NodeExists):
+                await self._store.create(path, make_parents=True)
+
+    async def read_id(self) -> str | None:
+        """Return the cluster's id, or None before the first broker made it."""
+        znode = (await self._store.get_many([paths.CLUSTER_ID]))[0]
+        return None if znode is None or not znode.data else bodies.decode_cluster_id(znode.data)
+
+    async def ensure_id(self, wanted: str | None = None) -> str:
+        """Return the cluster's id, made by this call (`wanted` or a random one) if there is none.
+
+        Two brokers that start at once agree: the second reads what the first wrote.
+        """
+        existing = await self.read_id()
+        if existing is not None:
+            return existing
+        made = wanted or str(random_uuid())
+        try:
+            body = bodies.encode_cluster_id(made)
+            await self._store.create(paths.CLUSTER_ID, body, make_parents=True)
+        except NodeExists:
+            return await self.ensure_id()
+        return made
+
+    async def ensure_feature(self) -> None:
+        """Make /feature without finalized features; the controller's task."""
+        try:
+            await self._store.get(paths.FEATURE)
+        except NoNode:
+            with contextlib.suppress(NodeExists):
+                await self._store.create(paths.FEATURE, bodies.encode_feature(self._protocol))

@@ -1,0 +1,44 @@
+"""Offsets of old consumer groups, kept by OffsetCommit version 0 and by the clients themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from barnabas.server.registry import bodies, paths
+from barnabas.server.registry.store import NodeExists, NoNode, Znode, ZnodeStore
+
+
+class Consumers:
+    """The znodes of old consumer groups."""
+
+    def __init__(self, store: ZnodeStore) -> None:
+        self._store = store
+
+    async def write_offset(self, group: str, topic: str, partition: int, offset: int) -> None:
+        """Commit an offset; the group's znodes are made on the way."""
+        path = paths.consumer_offset(group, topic, partition)
+        body = bodies.encode_number(offset)
+        try:
+            await self._store.set(path, body)
+        except NoNode:
+            try:
+                await self._store.create(path, body, make_parents=True)
+            except NodeExists:
+                await self._store.set(path, body)
+
+    async def read_offsets(
+        self, group: str, partitions: Sequence[tuple[str, int]]
+    ) -> dict[tuple[str, int], int]:
+        """Return the committed offsets; a partition without one is left out."""
+        wanted = [paths.consumer_offset(group, *partition) for partition in partitions]
+        znodes = await self._store.get_many(wanted)
+        offsets = {
+            partition: _offset(znode) for partition, znode in zip(partitions, znodes, strict=True)
+        }
+        return {partition: offset for partition, offset in offsets.items() if offset is not None}
+
+
+def _offset(znode: Znode | None) -> int | None:
+    if znode is None or not znode.data:
+        return None
+    return bodies.decode_number(znode.data)
