@@ -16,9 +16,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from oracles import missing
+from oracles import java_command, missing, require_oracle
 
 HERE = Path(__file__).resolve().parent
+JAVA = HERE / "java"
+ORACLE_VERSIONS = ("3.9.1", "4.4.0")
+# Each era's classes are compiled against its oldest version and run with all of them.
+OLDEST_OF_ERA = {"era-0.10": "0.10.2.2", "era-1.0": "1.0.2", "era-2.0": "2.0.1"}
 BUILD_TIMEOUT_SECONDS = 600
 
 
@@ -100,6 +104,56 @@ def _installed(folder: Path, requirements: Path) -> Path:
     return built(folder, requirements.stem, [sys.version, requirements.read_text()], install)
 
 
+def java_family(version: str, era: str, lacks: Mapping[str, str] | None = None) -> Family:
+    """kafka-clients of one version; `era` is the folder of what that version calls otherwise."""
+
+    def launch() -> Launch:
+        jars = kafka_clients_jars(version)
+        command = java_command(jars, "Client", heap="96m")
+        command[command.index("-cp") + 1] = f"{_java_classes(era)}:{jars}/*"
+        return Launch(command)
+
+    return Family(f"java-{version}", launch, lacks or {})
+
+
+def _java_classes(era: str) -> Path:
+    sources = [*sorted(JAVA.glob("*.java")), JAVA / era / "Era.java"]
+    jars = kafka_clients_jars(OLDEST_OF_ERA[era])
+
+    def compile_sources(target: Path) -> None:
+        run_build(["javac", "-d", str(target), "-cp", f"{jars}/*", *map(str, sources)])
+
+    return built(JAVA, era, [source.read_text() for source in sources], compile_sources)
+
+
+def kafka_clients_jars(version: str) -> Path:
+    """The folder with kafka-clients and what it needs: an oracle's, or fetched by Maven."""
+    if version in ORACLE_VERSIONS:
+        return require_oracle(f"jars-{version}")
+    return maven_jars(f"org.apache.kafka:kafka-clients:{version}")
+
+
+def maven_jars(coordinate: str) -> Path:
+    """Fetch an artifact with its dependencies into `java/target`."""
+    _, artifact, version = coordinate.split(":")
+
+    def fetch(target: Path) -> None:
+        (target / "pom.xml").write_text(_pom(*coordinate.split(":")))
+        goal = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+        run_build(
+            ["mvn", "-q", "-B", "-f", str(target / "pom.xml"), goal, f"-DoutputDirectory={target}"]
+        )
+
+    return built(JAVA, f"{artifact}-{version}", [coordinate], fetch)
+
+
+def _pom(group: str, artifact: str, version: str) -> str:
+    return f"""<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
+<groupId>barnabas</groupId><artifactId>clients</artifactId><version>1</version>
+<dependencies><dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId>
+<version>{version}</version></dependency></dependencies></project>"""
+
+
 LIBRDKAFKA = python_family(
     "librdkafka", {"sticky": "librdkafka has the cooperative kind of sticky only"}
 )
@@ -107,5 +161,18 @@ KAFKA_PYTHON = python_family("kafka-python")
 AIOKAFKA = python_family(
     "aiokafka", {"cooperative-sticky": "aiokafka knows the eager protocol only"}
 )
+JAVA_NEWEST = java_family("4.4.0", "era-2.0")
+JAVA_LAST_WITH_ZOOKEEPER = java_family("3.9.1", "era-2.0")
+JAVA_LAST_OF_2 = java_family("2.8.2", "era-2.0")
 
-FAMILIES = {family.name: family for family in (LIBRDKAFKA, KAFKA_PYTHON, AIOKAFKA)}
+FAMILIES = {
+    family.name: family
+    for family in (
+        LIBRDKAFKA,
+        KAFKA_PYTHON,
+        AIOKAFKA,
+        JAVA_NEWEST,
+        JAVA_LAST_WITH_ZOOKEEPER,
+        JAVA_LAST_OF_2,
+    )
+}
