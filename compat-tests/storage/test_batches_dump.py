@@ -1,0 +1,217 @@
+"""Apache Kafka's dump tool reads segment files of batches that we built, in every format."""
+
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from barnabas.storage.append_rules import AppendRules
+from barnabas.storage.builder import build_batch, build_empty_batch, build_end_transaction_marker
+from barnabas.storage.compression import Codec
+from barnabas.storage.control import Control, EndTransactionMarker, parse_control
+from barnabas.storage.conversion import down_convert
+from barnabas.storage.decoder import decode_all
+from barnabas.storage.legacy import build_message_set
+from barnabas.storage.records import Record
+from barnabas.storage.validation import validate_as_leader
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+from oracles import java_command, require_oracle
+
+TOOLS = {
+    "jars-3.9.1": "kafka.tools.DumpLogSegments",
+    "jars-4.4.0": "org.apache.kafka.tools.DumpLogSegments",
+}
+NOW_MS = 1_700_000_000_000
+OLD_CODECS = (Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4)
+RECORD_LINE = re.compile(
+    r"\| offset: (?P<offset>\d+) (?P<type>\w+): (?P<timestamp>-?\d+) keySize: (?P<key_size>-?\d+) "
+    r"valueSize: (?P<value_size>-?\d+)(?: isValid: true crc: \d+\}?)?"
+    r"(?: sequence: (?P<sequence>-?\d+) "
+    r"headerKeys: \[(?P<headers>[^\]]*)\])?"
+    r"(?: endTxnMarker: (?P<marker>.*))?(?: key: (?P<key>.*?))?(?: payload: (?P<value>.*))?$"
+)
+
+
+def sample(count: int = 40) -> list[Record]:
+    """Records of all kinds; enough bytes for several snappy and LZ4 blocks."""
+    made = [
+        Record(100 + i, NOW_MS + (i * 37) % 11, f"key-{i}".encode(), f"{i} ".encode() * 700)
+        for i in range(count)
+    ]
+    made[1].key = None
+    made[2].value = None
+    made[3].key = made[3].value = b""
+    return made
+
+
+def with_headers(records: list[Record]) -> list[Record]:
+    headers = (("trace", b"abc"), ("none", None), ("trace", b""))
+    return [
+        replace(record, headers=headers if record.offset % 3 == 0 else ()) for record in records
+    ]
+
+
+def lead(buffer: bytes | bytearray, rules: AppendRules) -> bytes:
+    """The bytes that would be written after an append."""
+    valid = validate_as_leader(buffer, rules, next_offset=100, leader_epoch=7, now_ms=NOW_MS)
+    return bytes(valid.buffer)
+
+
+def produced(codec: Codec) -> bytearray:
+    return build_batch(
+        [replace(record, offset=record.offset - 100) for record in with_headers(sample())],
+        codec=codec,
+        producer_id=5,
+        producer_epoch=1,
+        base_sequence=0x7FFFFFF0,
+    )
+
+
+def transaction() -> bytes:
+    data = build_batch(
+        sample(), producer_id=8, producer_epoch=2, base_sequence=0, is_transactional=True
+    )
+    markers = [
+        build_end_transaction_marker(
+            EndTransactionMarker(is_commit, coordinator_epoch=3),
+            producer_id=8,
+            producer_epoch=2,
+            timestamp_ms=NOW_MS,
+            base_offset=offset,
+        )
+        for is_commit, offset in ((True, 140), (False, 141))
+    ]
+    return bytes(data + markers[0] + markers[1])
+
+
+def cleaned() -> bytes:
+    kept = [record for record in sample() if record.offset % 4 == 0]
+    return bytes(
+        build_batch(kept, base_offset=100, last_offset=139, delete_horizon_ms=NOW_MS + 5)
+        + build_empty_batch(
+            140, 149, max_timestamp=NOW_MS, producer_id=1, producer_epoch=0, base_sequence=4
+        )
+    )
+
+
+def segments() -> dict[str, bytes]:
+    """File name to content: batches written directly, through validation, and converted."""
+    made: dict[str, bytes] = {"transaction": transaction(), "cleaned": cleaned()}
+    for codec in Codec:
+        made[f"v2-{codec.label}"] = bytes(build_batch(with_headers(sample()), codec=codec))
+        made[f"led-{codec.label}"] = lead(produced(codec), AppendRules(check_records=True))
+        made[f"recompressed-{codec.label}"] = lead(produced(Codec.NONE), AppendRules(codec=codec))
+        appended = AppendRules(codec=codec, is_log_append_time=True)
+        made[f"append-time-{codec.label}"] = lead(produced(Codec.GZIP), appended)
+    for level in (1, 9, 12):
+        records = with_headers(sample())
+        made[f"lz4-{level}"] = bytes(build_batch(records, codec=Codec.LZ4, level=level))
+    for codec in OLD_CODECS:
+        v2 = bytes(build_batch(with_headers(sample()), codec=codec))
+        for magic in (0, 1):
+            name = f"v{magic}-{codec.label}"
+            plain = build_message_set(sample(), magic, codec=codec)
+            made[name] = bytes(plain)
+            made[f"{name}-down"] = down_convert(v2, magic, 100)
+            made[f"{name}-up"] = lead(plain, AppendRules())
+            made[f"{name}-led"] = lead(plain, AppendRules(magic=1 - magic))
+        made[f"v1-{codec.label}-append-time"] = bytes(
+            build_message_set(sample(), 1, codec=codec, log_append_time_ms=NOW_MS)
+        )
+    return made
+
+
+@pytest.mark.parametrize("jars", TOOLS)
+def test_dump_tool_shows_the_same_records(jars: str, tmp_path: Path) -> None:
+    classpath = require_oracle(jars)
+    made = segments()
+    paths = []
+    for name, content in made.items():
+        (tmp_path / name).mkdir()
+        path = tmp_path / name / "00000000000000000100.log"
+        path.write_bytes(content)
+        paths.append(str(path))
+    arguments = ["--files", ",".join(paths), "--print-data-log", "--deep-iteration"]
+    result = subprocess.run(
+        java_command(classpath, TOOLS[jars], *arguments),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert complaints(result.stderr) == []
+    assert result.returncode == 0
+    dumped = split_by_file(result.stdout)
+    assert set(dumped) == set(made)
+    for name, content in made.items():
+        lines = dumped[name]
+        assert not [line for line in lines if "isvalid: false" in line]
+        assert records_of(lines) == [shown(record) for record in decode_all(content)], name
+
+
+def complaints(stderr: str) -> list[str]:
+    """What the tool said of our files: not of its logging, and not of gaps that belong there.
+
+    It takes -1 as the offset before the first, and misses the offsets that cleaning removed.
+    """
+    gaps = "cleaned/00000000000000000100.log"
+    found, file = [], ""
+    for line in stderr.splitlines():
+        if line.startswith("Non-consecutive offsets in "):
+            file = line
+        elif line.endswith(" is followed by 100") or (file.endswith(gaps) and "followed" in line):
+            continue
+        elif not line.startswith(("log4j:", "SLF4J:")):
+            found.append(f"{file} {line}")
+    return found
+
+
+def split_by_file(output: str) -> dict[str, list[str]]:
+    files: dict[str, list[str]] = {}
+    for line in output.splitlines():
+        if line.startswith("Dumping "):
+            current = files.setdefault(Path(line.removeprefix("Dumping ")).parent.name, [])
+        else:
+            current.append(line)
+    return files
+
+
+def records_of(lines: list[str]) -> list[dict[str, str | None]]:
+    found = []
+    for line in lines:
+        if line.startswith("|"):
+            match = RECORD_LINE.match(line)
+            assert match, line
+            row = match.groupdict()
+            del row["type"]
+            if row["sequence"] is None:
+                row |= {"sequence": "-1", "headers": ""}
+            found.append(row)
+    return found
+
+
+def shown(record: Record) -> dict[str, str | None]:
+    """A record as the tool prints it: a marker's key and value are not shown as text."""
+    is_marker = record.key is not None and record.key[:2] == b"\0\0"
+    marker = parse_control(record) if is_marker else None
+    return {
+        "offset": str(record.offset),
+        "timestamp": str(record.timestamp),
+        "key_size": str(-1 if record.key is None else len(record.key)),
+        "value_size": str(-1 if record.value is None else len(record.value)),
+        "sequence": str(record.sequence),
+        "headers": ",".join(key for key, _ in record.headers),
+        "marker": marker_shown(marker),
+        "key": None if record.key is None or is_marker else record.key.decode(),
+        "value": None if record.value is None or is_marker else record.value.decode(),
+    }
+
+
+def marker_shown(marker: Control | None) -> str | None:
+    if not isinstance(marker, EndTransactionMarker):
+        return None
+    kind = "COMMIT" if marker.is_commit else "ABORT"
+    return f"{kind} coordinatorEpoch: {marker.coordinator_epoch}"
