@@ -1,0 +1,182 @@
+"""What must hold between settings before a broker starts.
+
+Source: kafka.server.KafkaConfig.validateValues, and what this broker cannot be (a KRaft node, a
+host of tiered storage).
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from barnabas.server.endpoints import (
+    Endpoint,
+    check_advertised,
+    check_ports,
+    parse_endpoints,
+    parse_protocol_map,
+)
+from barnabas.server.settings.names import ConfigError
+from barnabas.server.settings.typed import TypedSettings
+
+Complaint = tuple[str, str]  # the setting to name, and what is wrong with it
+
+_MIN_CLEANER_BYTES = 1 << 20
+
+
+def check_together(config: TypedSettings, places: Mapping[str, str]) -> None:
+    """Refuse settings that contradict each other; raises ConfigError."""
+    for name, reason in _complaints(config):
+        place = f"{places[name]}: " if name in places else ""
+        raise ConfigError(f"{place}{name}={_text(config, name)}: {reason}")
+
+
+def listeners_of(config: TypedSettings) -> list[Endpoint]:
+    """Where to listen; raises ValueError with the reason."""
+    return parse_endpoints(config.listeners, _protocols(config))
+
+
+def advertised_of(config: TypedSettings) -> list[Endpoint]:
+    """Where clients are sent; raises ValueError with the reason."""
+    return parse_endpoints(config.advertised_listeners or config.listeners, _protocols(config))
+
+
+def inter_broker_listener_of(config: TypedSettings) -> str:
+    """The name of the listener that brokers use among themselves."""
+    name = config.inter_broker_listener_name or config.security_inter_broker_protocol
+    return name.upper()
+
+
+def _protocols(config: TypedSettings) -> dict[str, str]:
+    return parse_protocol_map(config.listener_security_protocol_map)
+
+
+def _text(config: TypedSettings, name: str) -> Any:
+    text = getattr(config, "text", None)
+    return text(name) if text else getattr(config, name.replace(".", "_"))
+
+
+def _complaints(config: TypedSettings) -> Iterator[Complaint]:
+    yield from _identity(config)
+    yield from _listeners(config)
+    yield from _network(config)
+    yield from _logs(config)
+    yield from _replication(config)
+    yield from _groups(config)
+    yield from _security(config)
+
+
+def _identity(config: TypedSettings) -> Iterator[Complaint]:
+    if config.broker_id < -1:
+        yield "broker.id", "must be at least -1"
+    if config.broker_id_generation_enable and config.broker_id > config.reserved_broker_max_id:
+        yield (
+            "broker.id",
+            f"must not exceed reserved.broker.max.id ({config.reserved_broker_max_id}) while"
+            " broker.id.generation.enable is true",
+        )
+    if config.broker_id == -1 and not config.broker_id_generation_enable:
+        yield "broker.id", "must be 0 or more when broker.id.generation.enable is false"
+    if config.process_roles:
+        yield (
+            "process.roles",
+            "there is no KRaft here; leave it out, and zookeeper.connect too for the registry"
+            " inside the broker",
+        )
+    if config.remote_log_storage_system_enable:
+        yield "remote.log.storage.system.enable", "there is no tiered storage here; only false"
+
+
+def _listeners(config: TypedSettings) -> Iterator[Complaint]:
+    setting = "listener.security.protocol.map"
+    try:
+        protocols = _protocols(config)
+        setting = "listeners"
+        endpoints = parse_endpoints(config.listeners, protocols)
+        if not endpoints:
+            yield setting, "must name at least one"
+        check_ports(endpoints)
+        setting = "advertised.listeners" if config.advertised_listeners else "listeners"
+        advertised = advertised_of(config)
+        if config.inter_broker_listener_name is not None:
+            setting = "inter.broker.listener.name"
+            yield from _inter_broker(config, protocols)
+        check_advertised(endpoints, advertised, inter_broker_listener_of(config))
+    except ValueError as error:
+        yield setting, str(error)
+
+
+def _inter_broker(config: TypedSettings, protocols: Mapping[str, str]) -> Iterator[Complaint]:
+    if inter_broker_listener_of(config) not in protocols:
+        yield (
+            "inter.broker.listener.name",
+            f"has no protocol in listener.security.protocol.map ({', '.join(protocols)})",
+        )
+    if config.security_inter_broker_protocol != "PLAINTEXT":
+        yield (
+            "inter.broker.listener.name",
+            "and security.inter.broker.protocol exclude each other",
+        )
+
+
+def _network(config: TypedSettings) -> Iterator[Complaint]:
+    if 0 < config.queued_max_request_bytes < config.socket_request_max_bytes:
+        yield (
+            "queued.max.request.bytes",
+            f"must be at least socket.request.max.bytes ({config.socket_request_max_bytes}),"
+            " or -1 for no limit",
+        )
+    overrides = config.max_connections_per_ip_overrides
+    if config.max_connections_per_ip == 0 and not overrides:
+        yield "max.connections.per.ip", "0 needs max.connections.per.ip.overrides beside it"
+    for pair in filter(None, (part.strip() for part in overrides.split(","))):
+        host, _, count = pair.rpartition(":")
+        if not host or not count.isdigit():
+            yield "max.connections.per.ip.overrides", f"{pair} is not host:count"
+
+
+def _logs(config: TypedSettings) -> Iterator[Complaint]:
+    if not any(part.strip() for part in (config.log_dirs or config.log_dir).split(",")):
+        yield "log.dirs" if config.log_dirs else "log.dir", "must name at least one directory"
+    for name in ("log_retention_ms", "log_retention_minutes", "log_retention_hours"):
+        if getattr(config, name) == 0:
+            yield name.replace("_", "."), "must not be 0; -1 keeps everything"
+    share = config.log_cleaner_dedupe_buffer_size // max(1, config.log_cleaner_threads)
+    if config.log_cleaner_enable and share <= _MIN_CLEANER_BYTES:
+        yield "log.cleaner.dedupe.buffer.size", "must exceed 1 MiB for each of log.cleaner.threads"
+    if not -1 <= config.offsets_commit_required_acks <= config.offsets_topic_replication_factor:
+        yield "offsets.commit.required.acks", "must be -1 or a number of replicas"
+
+
+def _replication(config: TypedSettings) -> Iterator[Complaint]:
+    wait_ms = config.replica_fetch_wait_max_ms
+    for name in ("replica.socket.timeout.ms", "replica.lag.time.max.ms"):
+        limit_ms = getattr(config, name.replace(".", "_"))
+        if wait_ms > limit_ms:
+            yield "replica.fetch.wait.max.ms", f"must not exceed {name} ({limit_ms})"
+
+
+def _groups(config: TypedSettings) -> Iterator[Complaint]:
+    for kind in ("consumer", "share", "streams"):
+        for what in ("session.timeout.ms", "heartbeat.interval.ms"):
+            name, low, high = (f"group.{kind}.{prefix}{what}" for prefix in ("", "min.", "max."))
+            value, least, most = (getattr(config, n.replace(".", "_")) for n in (name, low, high))
+            if least > most:
+                yield high, f"must be at least {low} ({least})"
+            if not least <= value <= most:
+                yield name, f"must lie between {low} ({least}) and {high} ({most})"
+        beat = getattr(config, f"group_{kind}_heartbeat_interval_ms")
+        if beat >= getattr(config, f"group_{kind}_session_timeout_ms"):
+            yield (
+                f"group.{kind}.heartbeat.interval.ms",
+                f"must be below group.{kind}.session.timeout.ms",
+            )
+
+
+def _security(config: TypedSettings) -> Iterator[Complaint]:
+    protocol = _protocols(config)[inter_broker_listener_of(config)]
+    mechanism = config.sasl_mechanism_inter_broker_protocol
+    if protocol.startswith("SASL") and mechanism not in config.sasl_enabled_mechanisms:
+        enabled = ", ".join(config.sasl_enabled_mechanisms)
+        yield (
+            "sasl.mechanism.inter.broker.protocol",
+            f"must be among sasl.enabled.mechanisms ({enabled})",
+        )

@@ -1,0 +1,52 @@
+"""Which setting a name means, and a helpful refusal when it means none."""
+
+import re
+
+from barnabas.server.settings.table import Setting, settings
+
+_LISTENER = re.compile(r"listener\.name\.([^.]+)\.(.+)")
+_SECRET = re.compile("pas+w|secret|jaas|key", re.IGNORECASE)
+_FREE_PREFIXES = ("config.providers.", "rsm.config.", "rlmm.config.", "metrics.context.")
+
+
+class ConfigError(ValueError):
+    """A setting that cannot be used, in one sentence for whoever wrote it."""
+
+
+def base_name(name: str) -> str:
+    """The setting that a name for one listener (and SASL mechanism) is about; else the name.
+
+    `listener.name.internal.ssl.keystore.location` is about `ssl.keystore.location`, and
+    `listener.name.internal.scram-sha-256.sasl.jaas.config` about `sasl.jaas.config`.
+    """
+    match = _LISTENER.fullmatch(name)
+    if match is None:
+        return name
+    rest = match[2]
+    known = settings()
+    if rest not in known and (after := rest.partition(".")[2]) in known:
+        return after
+    return rest
+
+
+def find_setting(name: str, text: str, release: int, prefix: str) -> Setting | None:
+    """The setting behind `name`; None where a plugin's own names are allowed.
+
+    Raises ConfigError, beginning with `prefix`, for a name that nobody knows.
+    """
+    setting = settings(release).get(base_name(name))
+    if setting is not None:
+        return setting
+    if name.startswith(_FREE_PREFIXES):
+        return None
+    shown = "[hidden]" if _SECRET.search(name) else text
+    raise ConfigError(f"{prefix}{name}={shown}: there is no setting {name}{_suggestion(name)}")
+
+
+def _suggestion(name: str) -> str:
+    from difflib import get_close_matches  # 5 ms that only a mistake should cost
+
+    match = _LISTENER.fullmatch(name)
+    stem = name[: match.start(2)] if match else ""
+    close = get_close_matches(name[len(stem) :], settings(), n=1, cutoff=0.6)
+    return f"; did you mean {stem}{close[0]}?" if close else "; docs/settings.md lists them all"
