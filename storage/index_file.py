@@ -10,12 +10,13 @@ when it is killed. No entry consists of zeros alone, so trailing ones are not co
 """
 
 from collections.abc import Callable
-from typing import ClassVar
+from struct import Struct
+from typing import Any, ClassVar
 
 from barnabas.storage.errors import CorruptIndex
 from barnabas.storage.file_slice import CachedFile, FileCache, read_fully
 
-Unpack = Callable[[bytes | bytearray, int], tuple[int, ...]]
+Unpack = Callable[[bytes | bytearray, int], tuple[Any, ...]]
 
 PAGE_BYTES = 4096
 
@@ -39,14 +40,13 @@ class IndexFile:
 
     __slots__ = ("_tail", "_written", "base_offset", "count", "file", "fs", "max_entries")
 
-    WIDTH: ClassVar[int]
-    unpack: ClassVar[Unpack]
+    ENTRY: ClassVar[Struct]
 
     def __init__(self, files: FileCache, path: str, base_offset: int, max_bytes: int) -> None:
         self.file = CachedFile(files, path)
         self.fs = files.fs
         self.base_offset = base_offset
-        self.max_entries = max_bytes // self.WIDTH
+        self.max_entries = max_bytes // self.ENTRY.size
         self._tail = bytearray()
         self._written = 0
         self.count = 0
@@ -54,9 +54,9 @@ class IndexFile:
     def load(self) -> None:
         """Count the entries of an existing file; CorruptIndex if it cannot be an index."""
         size = self.file.size()
-        if size % self.WIDTH:
+        if size % self.ENTRY.size:
             raise CorruptIndex(f"{self.file.path}: {size} bytes are not whole entries")
-        self._written = self.count = self._used_entries(size // self.WIDTH)
+        self._written = self.count = self._used_entries(size // self.ENTRY.size)
         self._tail.clear()
 
     def _used_entries(self, count: int) -> int:
@@ -73,23 +73,23 @@ class IndexFile:
         return low
 
     def _read_slot(self, slot: int) -> bytes:
-        return self.fs.pread(self.file.open().fd, self.WIDTH, slot * self.WIDTH)
+        return self.fs.pread(self.file.open().fd, self.ENTRY.size, slot * self.ENTRY.size)
 
     def entry(self, slot: int) -> tuple[int, ...]:
         """The fields of one entry as they are stored."""
         written = self._written
         if slot >= written:
-            return self.unpack(self._tail, (slot - written) * self.WIDTH)
-        return self.unpack(self._read_slot(slot), 0)
+            return self.ENTRY.unpack_from(self._tail, (slot - written) * self.ENTRY.size)
+        return self.ENTRY.unpack_from(self._read_slot(slot), 0)
 
     def stored_entries(self) -> list[tuple[int, ...]]:
         """The fields of every entry as they are stored."""
-        width = self.WIDTH
+        width = self.ENTRY.size
         data = b""
         if self._written:
             data = read_fully(self.fs.pread, self.file.open().fd, 0, self._written * width)
         data += bytes(self._tail)
-        return [self.unpack(data, slot * width) for slot in range(self.count)]
+        return [self.ENTRY.unpack_from(data, slot * width) for slot in range(self.count)]
 
     def find_floor(self, field: int, target: int) -> tuple[int, tuple[int, ...] | None]:
         """The last entry whose `field` is at most `target`: its slot (-1: none) and fields."""
@@ -97,10 +97,12 @@ class IndexFile:
             return -1, None
         written = self._written
         if self._tail:
-            width = self.WIDTH
-            slot = floor_slot(self._tail, self.count - written, width, self.unpack, field, target)
+            width = self.ENTRY.size
+            slot = floor_slot(
+                self._tail, self.count - written, width, self.ENTRY.unpack_from, field, target
+            )
             if slot >= 0:
-                return written + slot, self.unpack(self._tail, slot * width)
+                return written + slot, self.ENTRY.unpack_from(self._tail, slot * width)
         return self._find_floor_in_file(field, target)
 
     def _find_floor_in_file(self, field: int, target: int) -> tuple[int, tuple[int, ...] | None]:
@@ -108,7 +110,7 @@ class IndexFile:
         file = self.file
         fd = (file.opened or file.open()).fd
         file.used = True
-        width, unpack, pread = self.WIDTH, self.unpack, self.fs.pread
+        width, unpack, pread = self.ENTRY.size, self.ENTRY.unpack_from, self.fs.pread
         per_page = PAGE_BYTES // width
         low, high = 0, self._written
         while high - low > per_page:
@@ -128,7 +130,7 @@ class IndexFile:
         if not self._tail:
             return
         fd = (self.file.opened or self.file.create()).fd
-        position = self._written * self.WIDTH
+        position = self._written * self.ENTRY.size
         rest = memoryview(bytes(self._tail))
         while rest:
             done = self.fs.pwrite(fd, rest, position)
@@ -140,7 +142,7 @@ class IndexFile:
         """Write the tail and cut the file to its entries, making it if it is missing."""
         self.spill()
         opened = self.file.create()
-        size = self._written * self.WIDTH
+        size = self._written * self.ENTRY.size
         if self.fs.fstat(opened.fd).st_size != size:
             self.fs.ftruncate(opened.fd, size)
 
@@ -149,18 +151,12 @@ class IndexFile:
         if count >= self.count:
             return
         if count >= self._written:
-            del self._tail[(count - self._written) * self.WIDTH :]
+            del self._tail[(count - self._written) * self.ENTRY.size :]
         else:
             self._tail.clear()
             self._written = count
-            self.fs.ftruncate(self.file.create().fd, count * self.WIDTH)
+            self.fs.ftruncate(self.file.create().fd, count * self.ENTRY.size)
         self.count = count
-
-    def sync(self) -> None:
-        """Write the tail and make the file durable."""
-        self.spill()
-        if self._written:
-            self.fs.fsync(self.file.open().fd)
 
     def close(self) -> None:
         """Give up the descriptor; call `trim` first to keep the tail."""

@@ -13,7 +13,7 @@ from barnabas.storage.errors import CorruptIndex
 from barnabas.storage.file_slice import FileCache
 from barnabas.storage.index_file import PAGE_BYTES, IndexFile
 
-ENTRY: Final = Struct(">ii")
+_ENTRY: Final = Struct(">ii")
 MAX_RELATIVE_OFFSET: Final = 0x7FFFFFFF
 
 
@@ -22,8 +22,7 @@ class OffsetIndex(IndexFile):
 
     __slots__ = ("last_offset",)
 
-    WIDTH = ENTRY.size
-    unpack = ENTRY.unpack_from
+    ENTRY = _ENTRY
 
     def __init__(self, files: FileCache, path: str, base_offset: int, max_bytes: int) -> None:
         super().__init__(files, path, base_offset, max_bytes)
@@ -57,7 +56,7 @@ class OffsetIndex(IndexFile):
         """Add an entry; its offset must be above the last one's."""
         if self.count and offset <= self.last_offset:
             raise ValueError(f"{self.file.path}: {offset} is not above {self.last_offset}")
-        self._tail += ENTRY.pack(offset - self.base_offset, position)
+        self._tail += _ENTRY.pack(offset - self.base_offset, position)
         self.count += 1
         self.last_offset = offset
         if len(self._tail) >= PAGE_BYTES:

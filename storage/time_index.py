@@ -14,7 +14,7 @@ from barnabas.storage.errors import CorruptIndex
 from barnabas.storage.file_slice import FileCache
 from barnabas.storage.index_file import PAGE_BYTES, IndexFile
 
-ENTRY: Final = Struct(">qi")
+_ENTRY: Final = Struct(">qi")
 NO_TIMESTAMP: Final = -1
 
 
@@ -23,8 +23,7 @@ class TimeIndex(IndexFile):
 
     __slots__ = ("last_offset", "last_timestamp")
 
-    WIDTH = ENTRY.size
-    unpack = ENTRY.unpack_from
+    ENTRY = _ENTRY
 
     def __init__(self, files: FileCache, path: str, base_offset: int, max_bytes: int) -> None:
         super().__init__(files, path, base_offset, max_bytes)
@@ -63,11 +62,11 @@ class TimeIndex(IndexFile):
             return
         if self.count and offset < self.last_offset:
             raise ValueError(f"{self.file.path}: {offset} is below {self.last_offset}")
-        self._tail += ENTRY.pack(timestamp, offset - self.base_offset)
+        self._tail += _ENTRY.pack(timestamp, offset - self.base_offset)
         self.count += 1
         self.last_timestamp = timestamp
         self.last_offset = offset
-        if len(self._tail) >= PAGE_BYTES - ENTRY.size:
+        if len(self._tail) >= PAGE_BYTES - _ENTRY.size:
             self.spill()
 
     def lookup(self, timestamp: int) -> tuple[int, int]:

@@ -100,11 +100,6 @@ class TransactionIndex:
                 return True
         return False
 
-    def sync(self) -> None:
-        """Make the file durable."""
-        if self.exists:
-            self.fs.fsync(self.file.open().fd)
-
     def close(self) -> None:
         """Give up the descriptor."""
         self.file.close()

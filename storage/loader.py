@@ -1,0 +1,242 @@
+"""Opening a log: what a clean stop or a crash has left becomes a log again.
+
+In this order (Kafka's LogLoader): leftovers of deletions and unfinished compactions go,
+finished compactions are carried through, segments are found, what lies above the recovery
+point is checked and cut at the first bad batch unless the stop was clean, leader epochs and
+producer state are brought in line. An empty partition costs one directory listing.
+"""
+
+import logging
+
+from barnabas.storage.errors import CorruptBatch, CorruptCheckpoint, CorruptIndex
+from barnabas.storage.file_slice import FileCache
+from barnabas.storage.fs import remove_path
+from barnabas.storage.leader_epochs import FILE_NAME as EPOCHS_FILE
+from barnabas.storage.leader_epochs import LeaderEpochs
+from barnabas.storage.load_cleanup import UNFINISHED, clean_up
+from barnabas.storage.log_config import LogConfig
+from barnabas.storage.log_state import LoadReport
+from barnabas.storage.producer_rebuild import rebuild_producers
+from barnabas.storage.producer_state import ProducerState
+from barnabas.storage.segment import (
+    INDEX,
+    LOG,
+    SEGMENT_EXTENSIONS,
+    TIME_INDEX,
+    TRANSACTION_INDEX,
+    Segment,
+)
+from barnabas.storage.segment_recovery import recover_segment
+from barnabas.storage.segments import Segments
+
+_FAR = 1 << 63
+_logger = logging.getLogger(__name__)
+
+
+class Loader:
+    """Opens one log; afterwards its attributes are what the log is made of."""
+
+    __slots__ = (
+        "_clean_shutdown",
+        "_config",
+        "_directory",
+        "_expiration_ms",
+        "_names",
+        "_now_ms",
+        "epochs",
+        "files",
+        "log_end_offset",
+        "log_start_offset",
+        "producers",
+        "recovery_point",
+        "report",
+        "segments",
+    )
+
+    def __init__(
+        self,
+        files: FileCache,
+        directory: str,
+        config: LogConfig,
+        now_ms: int,
+        *,
+        clean_shutdown: bool,
+        recovery_point: int,
+        log_start_offset: int,
+        producer_id_expiration_ms: int,
+    ) -> None:
+        self.files = files
+        self._directory = directory
+        self._config = config
+        self._now_ms = now_ms
+        self._clean_shutdown = clean_shutdown
+        self._expiration_ms = producer_id_expiration_ms
+        self.recovery_point = recovery_point
+        self.log_start_offset = log_start_offset
+        self.log_end_offset = log_start_offset
+        self.segments = Segments()
+        self.epochs = LeaderEpochs(files.fs, directory)
+        self.report = LoadReport()
+        self._names: set[str] = set()
+        self.producers = ProducerState(files.fs, directory)
+
+    def load(self) -> None:
+        """Do it; raises OSError if the disk fails."""
+        fs = self.files.fs
+        self._names = set(fs.list_directory(self._directory))
+        if any(name.endswith(UNFINISHED) for name in self._names):
+            self._names = clean_up(fs, self._directory, self._names, self._say)
+        if EPOCHS_FILE in self._names:
+            self._load_epochs()
+        self.producers.snapshots = sorted(
+            int(name[:20]) for name in self._names if name[20:] == ".snapshot"
+        )
+        self._load_segments()
+        if self.segments:
+            self._settle()
+        else:
+            self._start_empty()
+
+    def _say(self, text: str) -> None:
+        self.report.notes.append(text)
+        _logger.warning("%s: %s", self._directory, text)
+
+    def _load_epochs(self) -> None:
+        try:
+            self.epochs.load()
+        except CorruptCheckpoint as error:
+            self._say(f"{error.reason}; it is made anew")
+
+    def _load_segments(self) -> None:
+        names = self._names
+        for name in sorted(names):
+            stem, extension = name[:20], name[20:]
+            if extension == LOG:
+                self._load_segment(int(stem))
+            elif extension in SEGMENT_EXTENSIONS and stem + LOG not in names:
+                self._say(f"{name} has no .log file; it is removed")
+                remove_path(self.files.fs, f"{self._directory}/{name}")
+
+    def _load_segment(self, base_offset: int) -> None:
+        stem = f"{base_offset:020d}"
+        segment = self._new_segment(base_offset, stem + TRANSACTION_INDEX in self._names)
+        segment.attach(self.files.fs.stat(segment.log_file.path).st_size)
+        if not {stem + INDEX, stem + TIME_INDEX} <= self._names:
+            if segment.size_bytes and self._is_below_recovery_point(base_offset):
+                self._say(f"{stem}{LOG} lacks an index")
+            self._recover(segment)
+        else:
+            try:
+                segment.transaction_index.entries()
+            except CorruptIndex as error:
+                self._say(error.reason)
+                self._recover(segment)
+        self.segments.add(segment)
+
+    def _is_below_recovery_point(self, base_offset: int) -> bool:
+        return self._clean_shutdown or base_offset < self.recovery_point
+
+    def _new_segment(self, base_offset: int, has_aborted: bool = False) -> Segment:
+        return Segment(
+            self.files,
+            self._directory,
+            base_offset,
+            self._config,
+            self._now_ms,
+            has_aborted=has_aborted,
+        )
+
+    def _recover(self, segment: Segment) -> int:
+        """Check one segment from its start, with the producers as they were before it."""
+        producers = ProducerState(self.files.fs, self._directory, self.producers.snapshots)
+        rebuild_producers(
+            producers,
+            self.segments,
+            self.log_start_offset,
+            segment.base_offset,
+            self._now_ms,
+            self._expiration_ms,
+        )
+        cut = recover_segment(segment, producers, self.epochs)
+        producers.take_snapshot()
+        self.producers.snapshots = producers.snapshots
+        if cut:
+            self._say(f"cut {cut} bytes behind offset {producers.map_end_offset}")
+        self.report.truncated_bytes += cut
+        self.report.recovered_segments.append(segment.base_offset)
+        return cut
+
+    def _settle(self) -> None:
+        """Agree on where the log ends, and bring everything else in line with it."""
+        if not self._clean_shutdown:
+            self._recover_unflushed()
+        end = self._end_of_last_segment()
+        if end < self.log_start_offset:
+            self._say(f"ends at {end}, below its start {self.log_start_offset}; starts anew")
+            self._drop(list(self.segments))
+            self.epochs.clear()
+            self.producers.start_at(self.log_start_offset)
+            self._start_empty()
+            return
+        self.log_end_offset = end
+        self.recovery_point = end if self._clean_shutdown else min(self.recovery_point, end)
+        self._settle_epochs_and_producers()
+
+    def _recover_unflushed(self) -> None:
+        unflushed = self.segments.between(self.recovery_point, _FAR)
+        for number, segment in enumerate(unflushed):
+            if self._recover(segment):
+                self._drop(unflushed[number + 1 :])
+                return
+
+    def _drop(self, segments: list[Segment]) -> None:
+        fs = self.files.fs
+        for segment in segments:
+            self._say(f"segment {segment.base_offset} is dropped")
+            self.segments.remove(segment.base_offset)
+            segment.close()
+            for file in segment.each_file():
+                remove_path(fs, file.path)
+            self.producers.remove_snapshot(segment.base_offset)
+            self.report.dropped_segments.append(segment.base_offset)
+
+    def _end_of_last_segment(self) -> int:
+        """The log end offset; a last segment that is not sound after all is recovered."""
+        segment = self.segments.last
+        try:
+            end = segment.read_next_offset()
+            segment.largest_timestamp()
+            return end
+        except (CorruptIndex, CorruptBatch) as error:
+            self._say(error.reason)
+            self.segments.remove(segment.base_offset)
+            self._recover(segment)
+            self.segments.add(segment)
+            return segment.read_next_offset()
+
+    def _settle_epochs_and_producers(self) -> None:
+        start = self.log_start_offset
+        self.epochs.truncate_from_end(self.log_end_offset)
+        self.epochs.truncate_from_start(start)
+        self.epochs.write()
+        self.log_start_offset = max(start, self.segments.first.base_offset)
+        self.producers.remove_stray_snapshots(self.segments.base_offsets)
+        rebuild_producers(
+            self.producers,
+            self.segments,
+            self.log_start_offset,
+            self.log_end_offset,
+            self._now_ms,
+            self._expiration_ms,
+            was_clean=self._clean_shutdown,
+        )
+
+    def _start_empty(self) -> None:
+        """No segment: one begins at the log start offset, without files while that is 0."""
+        segment = self._new_segment(self.log_start_offset)
+        if self.log_start_offset:
+            segment.create()
+        self.segments.add(segment)
+        self.log_end_offset = self.log_start_offset
+        self.recovery_point = self.log_start_offset
+        self.producers.map_end_offset = self.log_start_offset

@@ -1,0 +1,82 @@
+"""`Log`: one partition's log as its clients see it.
+
+The parts are in `log_append`, `log_read`, `log_offsets`, `log_truncate`, `log_cleanup`,
+`log_flush`, `log_roll` and `log_write`, all over the state in `log_state`; this module puts
+them together and opens a log (`loader` does the work).
+"""
+
+from barnabas.storage.file_slice import FileCache
+from barnabas.storage.fs import REAL, FileSystem
+from barnabas.storage.loader import Loader
+from barnabas.storage.log_append import LogAppend
+from barnabas.storage.log_config import LogConfig
+from barnabas.storage.log_flush import LogFlush
+from barnabas.storage.log_offsets import LogOffsets
+from barnabas.storage.producer_entry import ProducerEntry
+
+
+class Log(LogAppend, LogFlush, LogOffsets):
+    """A partition's log."""
+
+    __slots__ = ()
+
+    @classmethod
+    def open(
+        cls,
+        directory: str,
+        topic_partition: str,
+        config: LogConfig,
+        now_ms: int,
+        *,
+        clean_shutdown: bool = True,
+        recovery_point: int = 0,
+        log_start_offset: int = 0,
+        fs: FileSystem = REAL,
+        files: FileCache | None = None,
+        producer_id_expiration_ms: int = 86_400_000,
+        full_validation: bool = False,
+        obeys_message_format: bool = False,
+    ) -> "Log":
+        """Open the log in `directory`, which exists, mending what a crash has left.
+
+        `recovery_point` and `log_start_offset` come from the data directory's checkpoints.
+        `load_report` says what was mended. Raises OSError if the disk fails.
+        """
+        loader = Loader(
+            files or FileCache(fs),
+            directory,
+            config,
+            now_ms,
+            clean_shutdown=clean_shutdown,
+            recovery_point=recovery_point,
+            log_start_offset=log_start_offset,
+            producer_id_expiration_ms=producer_id_expiration_ms,
+        )
+        loader.load()
+        log = cls(
+            loader.files,
+            directory,
+            topic_partition,
+            config,
+            loader.producers,
+            loader.epochs,
+            loader.segments,
+            full_validation=full_validation,
+            obeys_message_format=obeys_message_format,
+        )
+        log.log_start_offset = loader.log_start_offset
+        log.log_end_offset = loader.log_end_offset
+        log.recovery_point = loader.recovery_point
+        log.high_watermark = loader.log_start_offset
+        log.producer_id_expiration_ms = producer_id_expiration_ms
+        log.load_report = loader.report
+        log._update_first_unstable_offset()
+        return log
+
+    def producer_entries(self) -> list[ProducerEntry]:
+        """What is known of every producer (DescribeProducers)."""
+        return list(self.producers.producers.values())
+
+    def remove_expired_producers(self, now_ms: int) -> list[int]:
+        """Forget idle producers (`producer.id.expiration.ms`): their ids."""
+        return self.producers.remove_expired(now_ms, self.producer_id_expiration_ms)

@@ -1,0 +1,186 @@
+"""Appending: from a buffer of batches to bytes in the active segment.
+
+The short way is for what nearly every produce request holds: one format 2 batch that is kept
+as it is. Its header is unpacked once, offset and leader epoch are stamped into the buffer, and
+one write puts it behind the others. Anything unusual, and anything wrong, takes the long way,
+which decides again from the start. Nothing is written unless all of it is valid.
+"""
+
+from struct import Struct
+
+from crc32c import crc32c
+
+from barnabas.storage.append_info import AppendInfo
+from barnabas.storage.batch import HEADER, MAX_SEQUENCE, Buffer
+from barnabas.storage.errors import StorageError
+from barnabas.storage.log_write import LogWrite
+from barnabas.storage.producer_entry import AppendOrigin, SentBatch
+from barnabas.storage.producer_updates import ProducerUpdates
+from barnabas.storage.validation import validate_as_follower, validate_as_leader
+
+_unpack = HEADER.unpack_from
+_stamp_prefix = Struct(">qii").pack_into
+_CLIENT = AppendOrigin.CLIENT
+_UNCOMMON_ATTRIBUTES = ~0x17  # all but the codec and TRANSACTIONAL
+_TRANSACTIONAL = 0x10
+_CODEC_MASK = 7
+_LAST_CODEC = 4
+
+
+class LogAppend(LogWrite):
+    """Appending."""
+
+    __slots__ = ()
+
+    def append_as_leader(
+        self,
+        buffer: bytearray | memoryview,
+        leader_epoch: int,
+        now_ms: int,
+        *,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
+        transaction_version: int = 0,
+        one_v2_batch: bool = False,
+        allow_zstd: bool = True,
+    ) -> AppendInfo:
+        """Give the batches the next offsets and write them; `buffer` is changed in place.
+
+        `one_v2_batch` is the rule of Produce from version 3 on, `allow_zstd` that from 7 on;
+        `transaction_version` matters to markers. Raises a StorageError that says which rule
+        was broken, and where; then nothing was appended. LogDirectoryFailed means that the
+        disk failed instead.
+        """
+        # One function for speed: a call costs as much here as three of these comparisons.
+        size = len(buffer)
+        if size < 61 or origin is not _CLIENT or not self._appends_plainly:
+            return self._append_set(
+                buffer, leader_epoch, now_ms, origin, transaction_version, one_v2_batch, allow_zstd
+            )
+        (
+            base_offset, length, _, magic, crc, attributes, delta, _, timestamp,
+            producer_id, producer_epoch, sequence, count,
+        ) = _unpack(buffer)  # fmt: skip
+        if (
+            magic != 2
+            or length != size - 12
+            or base_offset
+            or count != delta + 1
+            or delta < 0
+            or attributes & _UNCOMMON_ATTRIBUTES
+            or attributes & _CODEC_MASK > _LAST_CODEC
+            or size > self._most_bytes
+            or timestamp - now_ms > self._timestamp_after_max_ms
+            or crc32c(memoryview(buffer)[21:]) != crc
+        ):
+            return self._append_set(
+                buffer, leader_epoch, now_ms, origin, transaction_version, one_v2_batch, allow_zstd
+            )
+        producers = self.producers
+        entry = None
+        if producer_id >= 0:
+            entry = producers.producers.get(producer_id)
+            if (
+                entry is None
+                or producer_epoch != entry.epoch
+                or not entry.batches
+                or sequence != (entry.batches[-1][0] + 1) & MAX_SEQUENCE
+                or (attributes & _TRANSACTIONAL != 0)
+                == (entry.current_transaction_first_offset < 0)
+            ):
+                return self._append_set(
+                    buffer,
+                    leader_epoch,
+                    now_ms,
+                    origin,
+                    transaction_version,
+                    one_v2_batch,
+                    allow_zstd,
+                )
+        elif attributes & _TRANSACTIONAL:
+            return self._append_set(
+                buffer, leader_epoch, now_ms, origin, transaction_version, one_v2_batch, allow_zstd
+            )
+        first = self.log_end_offset
+        last = first + delta
+        segment = self._active
+        used = segment.size_bytes
+        if (
+            leader_epoch != self.epochs.latest_epoch
+            or not used
+            or used + size > self._segment_bytes
+            or segment.is_index_full
+            or timestamp - segment.first_timestamp > self._segment_ms - segment.roll_jitter_ms
+            or last - segment.base_offset > 0x7FFFFFFF
+        ):
+            segment = self._prepare(leader_epoch, size, timestamp, last, now_ms)
+        _stamp_prefix(buffer, 0, first, length, leader_epoch)
+        try:
+            segment.append(buffer, first, last, timestamp, last)
+        except OSError as error:
+            self._fail(error)
+        self.log_end_offset = producers.map_end_offset = last + 1
+        if entry is not None:
+            entry.add_batch(
+                producer_epoch, (sequence + delta) & MAX_SEQUENCE, first, last, timestamp
+            )
+        return AppendInfo(first, last, timestamp, self.log_start_offset, count)
+
+    def _append_set(
+        self,
+        buffer: bytearray | memoryview,
+        leader_epoch: int,
+        now_ms: int,
+        origin: AppendOrigin,
+        transaction_version: int = 0,
+        one_v2_batch: bool = False,
+        allow_zstd: bool = True,
+    ) -> AppendInfo:
+        """The long way."""
+        try:
+            valid = validate_as_leader(
+                buffer,
+                self._rules,
+                next_offset=self.log_end_offset,
+                leader_epoch=leader_epoch,
+                now_ms=now_ms,
+                from_client=origin is _CLIENT,
+                one_v2_batch=one_v2_batch,
+                allow_zstd=allow_zstd,
+            )
+            updates = ProducerUpdates(self.producers, origin)
+            for header in valid.headers:
+                if header.has_producer_id:
+                    if origin is _CLIENT and (sent := updates.find_duplicate(header)):
+                        return self._duplicate(sent)
+                    updates.add(valid.buffer, header, transaction_version)
+            return self._write_set(valid, updates, now_ms)
+        except StorageError as error:
+            raise error.located(self.topic_partition) from None
+        except OSError as error:
+            self._fail(error)
+
+    def _duplicate(self, sent: SentBatch) -> AppendInfo:
+        _, last_offset, offset_delta, timestamp = sent
+        first_offset = last_offset - offset_delta
+        start = self.log_start_offset
+        return AppendInfo(
+            first_offset, last_offset, timestamp, start, offset_delta + 1, is_duplicate=True
+        )
+
+    def append_as_follower(self, buffer: Buffer, now_ms: int) -> AppendInfo:
+        """Write batches that a leader has validated, offsets and epochs as they are.
+
+        A last batch that is cut short, as in an answer to a fetch, is left out. Raises
+        CorruptBatch, OffsetsOutOfOrder or UnexpectedAppendOffset.
+        """
+        try:
+            valid = validate_as_follower(buffer, self.log_end_offset)
+            updates = ProducerUpdates(self.producers, AppendOrigin.REPLICATION)
+            for header in valid.headers:
+                if header.has_producer_id:
+                    updates.add(valid.buffer, header)
+            return self._write_set(valid, updates, now_ms)
+        except StorageError as error:
+            raise error.located(self.topic_partition) from None
+        except OSError as error:
+            self._fail(error)

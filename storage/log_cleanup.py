@@ -1,0 +1,132 @@
+"""Deleting and replacing whole segments.
+
+A segment is deleted in two steps: its files get the suffix `.deleted` at once, and are
+unlinked `file.delete.delay.ms` later, when the owner calls `delete_due_files`. Files that a
+crash leaves under that suffix are removed when the log is opened.
+
+A compacted segment is written beside its originals as `.cleaned`. Replacing renames it to
+`.swap`, the originals to `.deleted`, and then `.swap` to the final name. A crash before all
+are `.swap` loses nothing but the work; after it, opening the log finishes the job.
+"""
+
+from collections.abc import Sequence
+
+from barnabas.storage.fs import exists, remove_path, sync_directory
+from barnabas.storage.log_roll import LogRoll
+from barnabas.storage.segment import TRANSACTION_INDEX, Segment, segment_path
+
+DELETED, CLEANED, SWAP = ".deleted", ".cleaned", ".swap"
+
+
+class LogCleanup(LogRoll):
+    """Deleting and replacing segments."""
+
+    __slots__ = ()
+
+    def _set_aside(self, segment: Segment, now_ms: int) -> None:
+        """Rename a segment's files and its snapshot; they are unlinked later."""
+        due_ms = now_ms + self.config.file_delete_delay_ms
+        if segment.exists:
+            segment.change_suffix("", DELETED)
+            self._deletions.extend((due_ms, file.path) for file in segment.each_file())
+        segment.close()
+        if (snapshot := self.producers.set_aside_snapshot(segment.base_offset)) is not None:
+            self._deletions.append((due_ms, snapshot))
+
+    def delete_due_files(self, now_ms: int) -> int | None:
+        """Unlink the files whose delay is over; when the next one is due, None if none is."""
+        deletions = self._deletions
+        while deletions and deletions[0][0] <= now_ms:
+            _, path = deletions.popleft()
+            try:
+                remove_path(self.fs, path)
+            except OSError as error:
+                self._fail(error)
+        return deletions[0][0] if deletions else None
+
+    def delete_old_segments(self, count: int, now_ms: int) -> int:
+        """Delete the `count` oldest segments (see `retention`): how many were.
+
+        None is deleted that reaches above the high watermark. If all are, the log goes on in
+        a new, empty segment; the log start offset follows.
+        """
+        try:
+            return self._delete_old_segments(count, now_ms)
+        except OSError as error:
+            self._fail(error)
+
+    def _delete_old_segments(self, count: int, now_ms: int) -> int:
+        doomed = []
+        for segment in list(self.segments)[:count]:
+            following = self.segments.after(segment.base_offset)
+            end = self.log_end_offset if following is None else following.base_offset
+            if end > self.high_watermark or (following is None and not segment.size_bytes):
+                break
+            doomed.append(segment)
+        if not doomed:
+            return 0
+        if len(doomed) == len(self.segments):
+            self.roll(now_ms)
+        for segment in doomed:
+            self.segments.remove(segment.base_offset)
+        self._start_at(self.segments.first.base_offset)
+        for segment in doomed:
+            self._set_aside(segment, now_ms)
+        return len(doomed)
+
+    def _start_at(self, offset: int) -> None:
+        if offset > self.log_start_offset:
+            self.log_start_offset = offset
+            self.recovery_point = max(self.recovery_point, offset)
+            self.epochs.truncate_from_start(offset)
+            self.epochs.write()
+            self.producers.on_log_start_offset(offset)
+            self._update_first_unstable_offset()
+
+    def replace_segments(
+        self, new_base_offsets: Sequence[int], old: Sequence[Segment], now_ms: int
+    ) -> None:
+        """Put finished `.cleaned` segments in the place of `old`, none of them the active one."""
+        try:
+            self._replace_segments(sorted(new_base_offsets), old, now_ms)
+        except OSError as error:
+            self._fail(error)
+
+    def _replace_segments(
+        self, new_base_offsets: Sequence[int], old: Sequence[Segment], now_ms: int
+    ) -> None:
+        new = [self._cleaned_segment(base_offset, now_ms) for base_offset in new_base_offsets]
+        for segment in reversed(new):
+            segment.change_suffix(CLEANED, SWAP)
+        for segment in old:
+            self.segments.remove(segment.base_offset)
+            kept = segment.base_offset in new_base_offsets
+            self._set_aside_replaced(segment, now_ms, keep_snapshot=kept)
+        for segment in new:
+            segment.change_suffix(SWAP, "")
+            self.segments.add(segment)
+        sync_directory(self.fs, self.directory)
+
+    def _set_aside_replaced(self, segment: Segment, now_ms: int, *, keep_snapshot: bool) -> None:
+        if keep_snapshot:
+            due_ms = now_ms + self.config.file_delete_delay_ms
+            segment.change_suffix("", DELETED)
+            self._deletions.extend((due_ms, file.path) for file in segment.each_file())
+            segment.close()
+        else:
+            self._set_aside(segment, now_ms)
+
+    def _cleaned_segment(self, base_offset: int, now_ms: int) -> Segment:
+        fs = self.fs
+        aborted = segment_path(self.directory, base_offset, TRANSACTION_INDEX, CLEANED)
+        segment = Segment(
+            self.files,
+            self.directory,
+            base_offset,
+            self.config,
+            now_ms,
+            suffix=CLEANED,
+            has_aborted=exists(fs, aborted),
+        )
+        segment.attach(fs.stat(segment.log_file.path).st_size)
+        return segment

@@ -1,0 +1,112 @@
+"""Making a log durable, in three steps so that the waiting can be done elsewhere.
+
+`begin_flush` writes what is still in memory and says which files to sync; `Flush.sync` only
+waits for the disk, in a worker thread if the caller likes; `end_flush` raises the recovery
+point. After a crash only what lies above the recovery point is checked.
+"""
+
+from dataclasses import dataclass
+
+from barnabas.storage.file_slice import OpenFile
+from barnabas.storage.fs import READ, FileSystem, sync_directory
+from barnabas.storage.log_truncate import LogTruncate
+
+
+@dataclass(slots=True)
+class Flush:
+    """Files to be synced so that everything below `offset` is durable."""
+
+    offset: int
+    fs: FileSystem
+    directory: str | None
+    open_files: list[OpenFile]
+    paths: list[str]
+
+    def sync(self) -> None:
+        """Wait for the disk; touches nothing but the files. Raises OSError."""
+        for file in self.open_files:
+            self.fs.fsync(file.fd)
+        for path in self.paths:
+            _sync_path(self.fs, path)
+        if self.directory is not None:
+            sync_directory(self.fs, self.directory)
+
+
+def _sync_path(fs: FileSystem, path: str) -> None:
+    try:
+        fd = fs.open(path, READ, 0)
+    except FileNotFoundError:  # deleted in the meantime
+        return
+    try:
+        fs.fsync(fd)
+    finally:
+        fs.close(fd)
+
+
+class LogFlush(LogTruncate):
+    """Flushing."""
+
+    __slots__ = ()
+
+    @property
+    def unflushed_offsets(self) -> int:
+        """How many offsets lie above the recovery point (see `flush.messages`)."""
+        return self.log_end_offset - self.recovery_point
+
+    def begin_flush(self, offset: int | None = None) -> Flush | None:
+        """Prepare to make everything below `offset` (the log end) durable; None if it is."""
+        end = self.log_end_offset if offset is None else min(offset, self.log_end_offset)
+        if end <= self.recovery_point:
+            return None
+        try:
+            return self._begin_flush(end)
+        except OSError as error:
+            self._fail(error)
+
+    def _begin_flush(self, end: int) -> Flush:
+        files: list[OpenFile] = []
+        for segment in self.segments.between(self.recovery_point, end):
+            if segment.exists:
+                files.extend(segment.files_to_sync())
+        paths = []
+        if self.epochs.unsynced:
+            paths.append(self.epochs.path)
+            self.epochs.unsynced = False
+        paths.extend(
+            self.producers.snapshot_path(snapshot)
+            for snapshot in self.producers.snapshots
+            if self.recovery_point <= snapshot <= end
+        )
+        return Flush(end, self.fs, self.directory, files, paths)
+
+    def end_flush(self, flush: Flush) -> None:
+        """The sync has succeeded: the recovery point follows."""
+        self.recovery_point = max(self.recovery_point, min(flush.offset, self.log_end_offset))
+
+    def flush(self, offset: int | None = None) -> None:
+        """Make everything below `offset` (the log end) durable, waiting for it here."""
+        flush = self.begin_flush(offset)
+        if flush is None:
+            return
+        try:
+            flush.sync()
+        except OSError as error:
+            self._fail(error)
+        self.end_flush(flush)
+
+    def close(self) -> None:
+        """Complete and save everything for a clean stop; the log is not to be used afterwards."""
+        try:
+            self.epochs.write()
+            self.producers.take_snapshot()
+            self._active.finish()
+            self.flush()
+        except OSError as error:
+            self._fail(error)
+        finally:
+            self.close_files()
+
+    def close_files(self) -> None:
+        """Give up the descriptors and nothing else, as for a directory that has failed."""
+        for segment in self.segments:
+            segment.close()

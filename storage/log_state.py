@@ -1,0 +1,170 @@
+"""What a partition's log is made of, and the few rules every part of it relies on.
+
+`Log` is put together from parts that each hold one task (appending, reading, truncating, …)
+and share this state:
+
+    log start offset ≤ last stable offset ≤ high watermark ≤ log end offset
+    recovery point ≤ log end offset: everything below it is on the disk, fsynced
+
+Time always comes from the caller. An `OSError` becomes `LogDirectoryFailed`: after it nothing
+is known of what is on the disk, so the directory's logs are not to be used again.
+"""
+
+from collections import deque
+from dataclasses import dataclass, field
+from random import Random
+from typing import NoReturn
+
+from barnabas.storage.errors import LogDirectoryFailed
+from barnabas.storage.file_slice import FileCache
+from barnabas.storage.leader_epochs import LeaderEpochs
+from barnabas.storage.log_config import LogConfig
+from barnabas.storage.producer_state import ProducerState
+from barnabas.storage.segment import Segment
+from barnabas.storage.segments import Segments
+from barnabas.storage.topic_rules import append_rules
+
+
+@dataclass(slots=True)
+class LoadReport:
+    """What opening a log had to mend."""
+
+    truncated_bytes: int = 0
+    recovered_segments: list[int] = field(default_factory=list)
+    """Base offsets of the segments that were checked batch by batch."""
+    dropped_segments: list[int] = field(default_factory=list)
+    """Base offsets of the segments that followed a bad batch."""
+    notes: list[str] = field(default_factory=list)
+    """The same in sentences; empty if nothing was wrong."""
+
+
+class LogState:
+    """The shared state of a log's parts."""
+
+    __slots__ = (
+        "_active",
+        "_appends_plainly",
+        "_deletions",
+        "_first_unstable_offset",
+        "_jitter",
+        "_most_bytes",
+        "_rules",
+        "_segment_bytes",
+        "_segment_ms",
+        "_timestamp_after_max_ms",
+        "config",
+        "directory",
+        "epochs",
+        "files",
+        "fs",
+        "full_validation",
+        "high_watermark",
+        "load_report",
+        "log_end_offset",
+        "log_start_offset",
+        "obeys_message_format",
+        "producer_id_expiration_ms",
+        "producers",
+        "recovery_point",
+        "segments",
+        "topic_partition",
+    )
+
+    def __init__(
+        self,
+        files: FileCache,
+        directory: str,
+        topic_partition: str,
+        config: LogConfig,
+        producers: ProducerState,
+        epochs: LeaderEpochs,
+        segments: Segments,
+        *,
+        full_validation: bool = False,
+        obeys_message_format: bool = False,
+    ) -> None:
+        self.files = files
+        self.fs = files.fs
+        self.directory = directory
+        self.topic_partition = topic_partition
+        self.producers = producers
+        self.epochs = epochs
+        self.segments = segments
+        self.full_validation = full_validation
+        self.obeys_message_format = obeys_message_format
+        self.producer_id_expiration_ms = 86_400_000
+        self.load_report = LoadReport()
+        self.log_start_offset = self.log_end_offset = 0
+        self.high_watermark = self.recovery_point = 0
+        self._first_unstable_offset: int | None = None
+        self._deletions: deque[tuple[int, str]] = deque()
+        self._jitter = Random()
+        self._active = segments.last
+        self.update_config(config)
+
+    def update_config(self, config: LogConfig) -> None:
+        """Use other topic settings from now on."""
+        self.config = config
+        self._most_bytes = min(config.max_message_bytes, config.segment_bytes)
+        self._segment_bytes = config.segment_bytes
+        self._segment_ms = config.segment_ms
+        self._timestamp_after_max_ms = config.message_timestamp_after_max_ms
+        self._rules = append_rules(
+            config,
+            check_records=self.full_validation,
+            obeys_message_format=self.obeys_message_format,
+        )
+        # The short way of an append does not look at records or rewrite timestamps.
+        self._appends_plainly = not self._rules.needs_records and not self._rules.is_log_append_time
+
+    @property
+    def active_segment(self) -> Segment:
+        """The segment that appends go to."""
+        return self._active
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all the log's `.log` files."""
+        return self.segments.size_bytes
+
+    @property
+    def last_stable_offset(self) -> int:
+        """Everything below is replicated, and its transactions are decided."""
+        unstable = self._first_unstable_offset
+        if unstable is not None and unstable < self.high_watermark:
+            return unstable
+        return self.high_watermark
+
+    def update_high_watermark(self, offset: int) -> int:
+        """Set the high watermark, kept within the log's start and end; what it became."""
+        self.high_watermark = min(max(offset, self.log_start_offset), self.log_end_offset)
+        if self.producers.settle_below(self.high_watermark):
+            self._update_first_unstable_offset()
+        return self.high_watermark
+
+    def maybe_increment_high_watermark(self, offset: int) -> bool:
+        """Raise the high watermark to `offset`; False where that would not raise it."""
+        if offset <= self.high_watermark:
+            return False
+        if offset > self.log_end_offset:
+            raise ValueError(f"high watermark {offset} above log end {self.log_end_offset}")
+        self.high_watermark = offset
+        if self.producers.settle_below(offset):
+            self._update_first_unstable_offset()
+        return True
+
+    def _update_first_unstable_offset(self) -> None:
+        first = self.producers.first_unstable_offset()
+        self._first_unstable_offset = None if first is None else max(first, self.log_start_offset)
+
+    def _new_segment(self, base_offset: int, now_ms: int) -> Segment:
+        most = min(self.config.segment_jitter_ms, self._segment_ms)
+        jitter_ms = self._jitter.randrange(most) if most > 0 else 0
+        return Segment(
+            self.files, self.directory, base_offset, self.config, now_ms, roll_jitter_ms=jitter_ms
+        )
+
+    def _fail(self, error: OSError) -> NoReturn:
+        raise LogDirectoryFailed(
+            f"{self.directory}: {error}", topic_partition=self.topic_partition
+        ) from error

@@ -1,0 +1,104 @@
+"""Taking records away at either end of a log."""
+
+from barnabas.storage.errors import OffsetOutOfRange
+from barnabas.storage.log_cleanup import LogCleanup
+from barnabas.storage.producer_rebuild import rebuild_producers
+
+
+class LogTruncate(LogCleanup):
+    """Truncation, and raising the log start offset."""
+
+    __slots__ = ()
+
+    def truncate_to(self, offset: int, now_ms: int) -> bool:
+        """Drop everything from `offset` on, as a follower whose tail its leader lacks.
+
+        A batch that reaches across `offset` goes as a whole. False if the log ended before.
+        """
+        if offset < 0:
+            raise ValueError(f"{self.topic_partition}: truncation to offset {offset}")
+        try:
+            if offset >= self.log_end_offset:
+                self.epochs.truncate_from_end(self.log_end_offset)
+                self.epochs.write()
+                return False
+            if offset < self.segments.first.base_offset:
+                self.truncate_fully_and_start_at(offset, now_ms)
+            else:
+                self._truncate_to(offset, now_ms)
+        except OSError as error:
+            self._fail(error)
+        return True
+
+    def _truncate_to(self, offset: int, now_ms: int) -> None:
+        for segment in [each for each in self.segments if each.base_offset > offset]:
+            self.segments.remove(segment.base_offset)
+            self._set_aside(segment, now_ms)
+        self._active = self.segments.last
+        self._active.truncate_to(offset, now_ms)
+        self.log_end_offset = offset
+        self.recovery_point = min(self.recovery_point, offset)
+        self.log_start_offset = min(self.log_start_offset, offset)
+        self.epochs.truncate_from_end(offset)
+        self.epochs.write()
+        self._rebuild_producers(now_ms)
+        self.update_high_watermark(min(self.high_watermark, offset))
+        self._update_first_unstable_offset()
+
+    def _rebuild_producers(self, now_ms: int) -> None:
+        rebuild_producers(
+            self.producers,
+            self.segments,
+            self.log_start_offset,
+            self.log_end_offset,
+            now_ms,
+            self.producer_id_expiration_ms,
+        )
+
+    def truncate_fully_and_start_at(
+        self, offset: int, now_ms: int, *, log_start_offset: int | None = None
+    ) -> None:
+        """Drop every record; the next one will have `offset`."""
+        try:
+            for segment in list(self.segments):
+                self.segments.remove(segment.base_offset)
+                self._set_aside(segment, now_ms)
+            self._active = self._new_segment(offset, now_ms)
+            self.segments.add(self._active)
+            if offset:
+                self._active.create()
+            self.epochs.clear()
+            self.epochs.write()
+            self.producers.start_at(offset)
+            self.log_end_offset = self.recovery_point = offset
+            self.log_start_offset = offset if log_start_offset is None else log_start_offset
+            self._rebuild_producers(now_ms)
+            self.high_watermark = offset
+            self._update_first_unstable_offset()
+        except OSError as error:
+            self._fail(error)
+
+    def maybe_increment_log_start_offset(self, offset: int) -> bool:
+        """Let the log begin at `offset` (DeleteRecords); False if it begins there or later.
+
+        Whole segments below go when `delete_old_segments` is next called. Raises
+        OffsetOutOfRange above the high watermark.
+        """
+        if offset > self.high_watermark:
+            raise OffsetOutOfRange(
+                f"above the high watermark {self.high_watermark}",
+                topic_partition=self.topic_partition,
+                offset=offset,
+            )
+        if offset <= self.log_start_offset:
+            return False
+        self.log_start_offset = offset
+        self.recovery_point = max(self.recovery_point, offset)
+        self.epochs.truncate_from_start(offset)
+        self.producers.on_log_start_offset(offset)
+        self._update_first_unstable_offset()
+        try:
+            self.epochs.write()
+        except OSError as error:
+            self._fail(error)
+        return True
