@@ -43,6 +43,7 @@ class FileSystem:
     list_directory: Callable[[str], list[str]] = os.listdir
     stat: Callable[[str], os.stat_result] = os.stat
     fstat: Callable[[int], os.stat_result] = os.fstat
+    set_times: Callable[[str, tuple[float, float]], None] = os.utime
 
 
 REAL = FileSystem()

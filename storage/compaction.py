@@ -1,0 +1,260 @@
+"""One compaction of one partition: two passes over closed segments, new segments beside them.
+
+The first pass notes the last offset of every key in the dirty part; the second goes over
+everything from the start of the log and writes what is left, several small segments into one.
+Nothing of the log itself is touched: the caller swaps each finished group in, and throws it
+away if the log changed meanwhile. Source: Kafka's Cleaner.
+
+Runs in a child process (`compaction_process`): this is Python at full speed for as long as
+the log is big.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from os import stat_result
+
+from barnabas.storage.batch import MAGIC_V2, BatchHeader
+from barnabas.storage.batch_filter import (
+    BatchFilter,
+    LastRecord,
+    check_crc,
+    control_type_of,
+    scan_batch,
+)
+from barnabas.storage.batch_reader import FoundBatch, read_batches
+from barnabas.storage.cleaned_segment import CleanedSegment
+from barnabas.storage.cleaned_transactions import CleanedTransactions
+from barnabas.storage.file_slice import CachedFile, FileCache
+from barnabas.storage.fs import FileSystem
+from barnabas.storage.legacy import decode_legacy
+from barnabas.storage.log_config import LogConfig
+from barnabas.storage.offset_index import MAX_RELATIVE_OFFSET
+from barnabas.storage.offset_map import OffsetMap
+from barnabas.storage.segment import INDEX, LOG, TIME_INDEX, segment_path
+from barnabas.storage.transaction_index import AbortedTransaction
+
+DEDUPE_BUFFER_BYTES = 128 << 20
+"""`log.cleaner.dedupe.buffer.size`"""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSegment:
+    """A closed segment to compact: its first offset, that of the next segment, its size."""
+
+    base_offset: int
+    next_offset: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionJob:
+    """All that a compaction needs to know, fit to be sent to another process.
+
+    `segments` reach from the log's first one to the first that must not be touched;
+    `aborted` are all aborted transactions that end in or behind them.
+    """
+
+    topic_partition: str
+    directory: str
+    config: LogConfig
+    segments: Sequence[SourceSegment]
+    first_dirty_offset: int
+    high_watermark: int
+    now_ms: int
+    aborted: Sequence[AbortedTransaction] = ()
+    last_records: Mapping[int, LastRecord] = field(default_factory=dict)
+    dedupe_buffer_bytes: int = DEDUPE_BUFFER_BYTES
+    load_factor: float = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class CompactedGroup:
+    """Segments that one new segment, written with the suffix `.cleaned`, takes the place of."""
+
+    base_offset: int
+    replaced: Sequence[SourceSegment]
+    size_bytes: int
+    has_aborted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionDone:
+    """The end of a compaction; all before `clean_offset` is clean now."""
+
+    clean_offset: int
+    read_bytes: int
+    written_bytes: int
+    map_utilization: float
+
+
+def compact(fs: FileSystem, job: CompactionJob) -> Iterator[CompactedGroup | CompactionDone]:
+    """Carry out a job, group by group; raises CorruptBatch or OSError."""
+    return Compaction(fs, job).run()
+
+
+class Compaction:
+    """The state of one compaction."""
+
+    def __init__(self, fs: FileSystem, job: CompactionJob) -> None:
+        self._fs = fs
+        self._job = job
+        self._files = FileCache(fs, 16)
+        self._read_bytes = 0
+
+    def run(self) -> Iterator[CompactedGroup | CompactionDone]:
+        job = self._job
+        offset_map = self._build_map()
+        clean_offset = offset_map.latest_offset + 1
+        legacy_horizon_ns = self._legacy_horizon_ns()
+        cleaned: CleanedSegment | None = None
+
+        def keep(transaction: AbortedTransaction) -> None:
+            if cleaned is not None:
+                cleaned.keep_aborted(transaction)
+
+        transactions = CleanedTransactions(keep)
+        transactions.expect(job.aborted)
+        batch_filter = BatchFilter(
+            offset_map,
+            transactions,
+            job.last_records,
+            high_watermark=job.high_watermark,
+            now_ms=job.now_ms,
+            delete_retention_ms=job.config.delete_retention_ms,
+        )
+        written = 0
+        for group in self._groups(clean_offset):
+            cleaned = CleanedSegment(self._files, job.directory, group[0].base_offset, job.config)
+            for source in group:
+                modified_ns = self._stat(source, LOG).st_mtime_ns
+                batch_filter.keep_legacy_tombstones = modified_ns > legacy_horizon_ns
+                self._clean(source, batch_filter, cleaned)
+            cleaned.finish(self._stat(group[-1], LOG).st_mtime_ns)
+            written += cleaned.size_bytes
+            yield CompactedGroup(
+                group[0].base_offset,
+                group,
+                cleaned.size_bytes,
+                cleaned.segment.transaction_index.exists,
+            )
+        yield CompactionDone(clean_offset, self._read_bytes, written, offset_map.utilization)
+
+    # --- first pass --------------------------------------------------------------------
+
+    def _build_map(self) -> OffsetMap:
+        """The last offset of each key from the first dirty offset on, as far as memory goes."""
+        job = self._job
+        start = job.first_dirty_offset
+        dirty = [source for source in job.segments if source.next_offset > start]
+        most_keys = sum(source.next_offset - max(source.base_offset, start) for source in dirty)
+        offset_map = OffsetMap(job.dedupe_buffer_bytes, job.load_factor, most_keys)
+        offset_map.raise_latest_offset(start - 1)
+        transactions = CleanedTransactions(lambda transaction: None)
+        transactions.expect(entry for entry in job.aborted if entry.last_offset >= start)
+        for source in dirty:
+            if not self._map_segment(source, offset_map, transactions):
+                break
+            offset_map.raise_latest_offset(source.next_offset - 1)
+        return offset_map
+
+    def _map_segment(
+        self, source: SourceSegment, offset_map: OffsetMap, transactions: CleanedTransactions
+    ) -> bool:
+        """Note the keys of a segment; False once the map is full."""
+        start = self._job.first_dirty_offset
+        for _, header, chunk in self._batches(source):
+            if header.last_offset < start:
+                continue
+            check_crc(chunk, header)
+            if header.is_control:
+                transactions.is_marker_needless(
+                    header.producer_id, header.last_offset, control_type_of(chunk, header)
+                )
+            elif not (
+                header.is_transactional
+                and transactions.is_aborted(header.producer_id, header.last_offset)
+            ):
+                keys, deltas, base_offset = _keys_of(chunk, header)
+                if not offset_map.put_all(keys, deltas, base_offset, start):
+                    return False
+            offset_map.raise_latest_offset(header.last_offset)
+        return True
+
+    # --- second pass -------------------------------------------------------------------
+
+    def _clean(
+        self, source: SourceSegment, batch_filter: BatchFilter, cleaned: CleanedSegment
+    ) -> None:
+        for _, header, chunk in self._batches(source):
+            left = batch_filter.filter(chunk, header)
+            if left is not None:
+                cleaned.append(left)
+
+    def _groups(self, end_offset: int) -> Iterator[list[SourceSegment]]:
+        """Neighbouring segments that fit one new segment by size, indexes and offset range."""
+        group: list[SourceSegment] = []
+        used = [0, 0, 0]
+        config = self._job.config
+        limits = (config.segment_bytes, config.segment_index_bytes, config.segment_index_bytes)
+        for source in self._job.segments:
+            if source.base_offset >= end_offset:
+                break
+            sizes = [source.size_bytes, self._index_bytes(source, INDEX)]
+            sizes.append(self._index_bytes(source, TIME_INDEX))
+            added = [have + more for have, more in zip(used, sizes, strict=True)]
+            fits = all(size <= limit for size, limit in zip(added, limits, strict=True))
+            if group and not (fits and _in_range(group[0], source)):
+                yield group
+                group, added = [], sizes
+            group.append(source)
+            used = added
+        if group:
+            yield group
+
+    def _index_bytes(self, source: SourceSegment, extension: str) -> int:
+        try:
+            return self._stat(source, extension).st_size
+        except FileNotFoundError:
+            return 0
+
+    def _legacy_horizon_ns(self) -> int:
+        """Tombstones of formats 0 and 1 go from files not modified since this time."""
+        clean = [
+            source
+            for source in self._job.segments
+            if source.base_offset < self._job.first_dirty_offset
+        ]
+        if not clean:
+            return 0
+        retention_ns = self._job.config.delete_retention_ms * 1_000_000
+        return self._stat(clean[-1], LOG).st_mtime_ns - retention_ns
+
+    # --- files -------------------------------------------------------------------------
+
+    def _stat(self, source: SourceSegment, extension: str) -> stat_result:
+        return self._fs.stat(segment_path(self._job.directory, source.base_offset, extension))
+
+    def _batches(self, source: SourceSegment) -> Iterator[FoundBatch]:
+        self._read_bytes += source.size_bytes
+        path = segment_path(self._job.directory, source.base_offset, LOG)
+        opened = CachedFile(self._files, path).open()
+        return read_batches(self._fs.pread, opened.fd, 0, source.size_bytes)
+
+
+def _keys_of(
+    chunk: bytes, header: BatchHeader
+) -> tuple[Sequence[bytes | None], Sequence[int], int]:
+    """Keys, offset deltas and base offset of a data batch."""
+    if header.magic == MAGIC_V2:
+        records = scan_batch(chunk, header)[2]
+        return records.keys, records.deltas, header.base_offset
+    old = list(decode_legacy(chunk, header))
+    base_offset = old[0].offset
+    return [each.key for each in old], [each.offset - base_offset for each in old], base_offset
+
+
+def _in_range(first: SourceSegment, source: SourceSegment) -> bool:
+    """Do the offsets of a group that ends with this segment fit the indexes' four bytes?"""
+    return not source.size_bytes or (
+        source.next_offset - 1 - first.base_offset <= MAX_RELATIVE_OFFSET
+    )
