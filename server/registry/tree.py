@@ -250,7 +250,7 @@ def require_valid(path: str) -> None:
 
 def _require_valid_components(path: str) -> None:
     before, *components = path.split("/")
-    if before or any(component in ("", ".", "..") for component in components):
+    if before or not components or not {"", ".", ".."}.isdisjoint(components):
         raise BadArguments(path)
 
 
