@@ -18,6 +18,7 @@ _DESCRIPTOR: Final = b"\x60\x40"
 _BLOCK_BYTES: Final = 64 << 10
 _STORED: Final = 1 << 31
 _END_MARK: Final = bytes(4)
+_HEADER_BYTES: Final = 7
 
 _PRIME_1, _PRIME_2, _PRIME_3 = 2654435761, 2246822519, 3266489917
 _PRIME_4, _PRIME_5 = 668265263, 374761393
@@ -29,24 +30,31 @@ def compress(data: bytes | bytearray, level: int, *, broken_checksum: bool = Fal
     covered = _MAGIC + _DESCRIPTOR if broken_checksum else _DESCRIPTOR
     out = bytearray(_MAGIC + _DESCRIPTOR)
     out.append(_header_checksum(covered))
+    append_block = _append_fast_block if level == FAST_LEVEL else _append_small_block
     view = memoryview(data)
     for start in range(0, len(data), _BLOCK_BYTES):
-        plain = view[start : start + _BLOCK_BYTES]
-        block = memoryview(_compress_block(plain, level))
-        length = len(block)
-        if length >= len(plain):
-            block, length = plain, len(plain) | _STORED
-        out += length.to_bytes(4, "little")
-        out += block
+        append_block(out, view[start : start + _BLOCK_BYTES], level)
     return bytes(out + _END_MARK)
 
 
-def _compress_block(plain: memoryview, level: int) -> cramjam.Buffer:
-    if level == FAST_LEVEL:
-        return cramjam.lz4.compress_block(plain, store_size=False)
-    return cramjam.lz4.compress_block(
-        plain, mode="high_compression", compression=level, store_size=False
+def _append_fast_block(out: bytearray, plain: memoryview, _level: int) -> None:
+    block = memoryview(cramjam.lz4.compress_block(plain, store_size=False))
+    length = len(block)
+    if length >= len(plain):
+        block, length = plain, len(plain) | _STORED
+    out += length.to_bytes(4, "little")
+    out += block
+
+
+def _append_small_block(out: bytearray, plain: memoryview, level: int) -> None:
+    """cramjam reaches LZ4's slow compressor through frames only: take the block, with its
+    length, out of a frame of one. Its levels end at 12 and are the slow one's from 3 on."""
+    compressor = cramjam.lz4.Compressor(
+        level=min(max(level, 3), 12), content_checksum=False, block_linked=False
     )
+    compressor.compress(bytes(plain))
+    frame = memoryview(compressor.finish())
+    out += frame[_HEADER_BYTES : -len(_END_MARK)]
 
 
 def with_right_checksum(data: memoryview) -> bytes | memoryview:
