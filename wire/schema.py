@@ -69,7 +69,7 @@ class Field:
         if isinstance(kind, Array):
             return EMPTY_LIST
         if isinstance(kind, StructKind):
-            return None if self.tag is not None else kind.cls
+            return None if self.tag is not None and self.nullable is None else kind.cls
         if isinstance(kind, UuidCodec):
             return ZERO_UUID
         if isinstance(kind, Prefixed):
@@ -108,9 +108,17 @@ class Field:
 
     def is_set(self, value: Any) -> bool:
         """Whether `value` differs from the default, so that a version must carry it."""
-        if isinstance(self.kind, StructKind) and value is not None:
-            return bool(value != self.kind.cls())
+        if self._unsent_is_none:
+            return value is not None and bool(value != self._struct_default())
         return bool(value != self.fresh_default())
+
+    @property
+    def _unsent_is_none(self) -> bool:
+        """A tagged struct without a null: None stands for the struct of defaults at Apache."""
+        return isinstance(self.kind, StructKind) and self.default is None and self.nullable is None
+
+    def _struct_default(self) -> Any:
+        return cast(StructKind, self.kind).cls()
 
     def source_of_default(self, out: Emitter) -> str:
         """An expression for the default."""
@@ -124,8 +132,8 @@ class Field:
 
     def source_of_is_set(self, out: Emitter, value: str) -> str:
         """An expression for `is_set` of the expression `value`."""
-        if isinstance(self.kind, StructKind):
-            default = out.constant(self.kind.cls())
+        if self._unsent_is_none:
+            default = out.constant(self._struct_default())
             return f"({value} is not None and {value} != {default})"
         if self.default is None:
             return f"{value} is not None"

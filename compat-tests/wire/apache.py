@@ -176,11 +176,12 @@ def _written(definition: Definition, version: int) -> list[object]:
 
 
 def _default(raw: object, type_: str, nullable: bool) -> object:
-    """Apache's rule for a field without a value: zero, empty, or null where it says so.
+    """Apache's rule for a field without a value: zero, empty, or null where it says "null".
 
-    Records are null by default in Java; where null is not allowed they count as empty here.
+    A null that is not in quotes counts as none given. Records are null by default in Java;
+    where null is not allowed they count as empty here.
     """
-    text = "null" if raw is None else str(raw).lower() if isinstance(raw, bool) else str(raw)
+    text = "" if raw is None else str(raw).lower() if isinstance(raw, bool) else str(raw)
     if text == "null" or (type_ == "records" and nullable):
         return None
     if type_.startswith("[]"):

@@ -16,6 +16,7 @@ import ours
 from oracles import ORACLES
 
 from barnabas.wire.schema import Message
+from tests.wire.strategies import declared
 
 ATTRIBUTES = ("type", "nullable", "default", "tag", "ignorable", "flexible")
 
@@ -37,16 +38,16 @@ class Report(NamedTuple):
 
 def report(oracles: Path = ORACLES) -> Report:
     """Compare everything."""
-    judged, declared = apache.judged(oracles), ours.layouts()
+    judged, here = apache.judged(oracles), ours.layouts()
     return Report(
         messages=len({name for name, _ in judged}),
         versions=len(judged),
         superseded=len(apache.superseded(oracles)),
-        differences=[*_coverage(judged.keys(), declared.keys()), *_numbers(oracles)]
+        differences=[*_coverage(judged.keys(), here.keys()), *_numbers(oracles)]
         + [
             f"{name} version {version}: {text}"
-            for name, version in sorted(judged.keys() & declared.keys())
-            for text in compare(judged[name, version][1], declared[name, version])
+            for name, version in sorted(judged.keys() & here.keys())
+            for text in compare(judged[name, version][1], here[name, version])
         ],
     )
 
@@ -95,7 +96,7 @@ def _numbers(oracles: Path) -> Iterator[str]:
     known: dict[str, apache.Definition] = {}
     for release in apache.RELEASES:
         known |= apache.definitions(oracles, release)
-    for name, message in sorted(ours.declared().items()):
+    for name, message in sorted(declared().items()):
         if name in known:
             yield from _number(name, known[name], message)
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import pkgutil
-from importlib import import_module
-
 import apache
 
-from barnabas.wire import messages
 from barnabas.wire.arrays import Array
 from barnabas.wire.codec import Codec
 from barnabas.wire.primitives import Fixed, UuidCodec
 from barnabas.wire.schema import EMPTY_LIST, Field, Message
 from barnabas.wire.strings import BytesCodec, RecordsCodec
 from barnabas.wire.structs import StructCodec, StructKind
+from tests.wire.kafka_json import kafka_name
+from tests.wire.strategies import declared
 
 FIXED = {
     "?": "bool",
@@ -25,16 +23,6 @@ FIXED = {
     "q": "int64",
     "d": "float64",
 }
-
-
-def declared() -> dict[str, type[Message]]:
-    """Every message of `barnabas.wire.messages`, by Kafka's name."""
-    found: dict[str, type[Message]] = {}
-    for module in pkgutil.iter_modules(messages.__path__, messages.__name__ + "."):
-        for name, value in vars(import_module(module.name)).items():
-            if isinstance(value, type) and issubclass(value, Message) and value is not Message:
-                found[name] = value
-    return found
 
 
 def layouts() -> dict[tuple[str, int], apache.Layout]:
@@ -50,11 +38,6 @@ def layout(message: type[Message], version: int) -> apache.Layout:
     """A message at one version as its bound codec has it."""
     codec = message.at(version).reference
     return apache.Layout(codec.flexible, _members(codec), _absent(codec))
-
-
-def kafka_name(field: Field) -> str:
-    """The field's name in Apache's definitions."""
-    return field.kafka_name or "".join(part.capitalize() for part in field.name.split("_"))
 
 
 def _members(codec: StructCodec) -> tuple[apache.Field, ...]:

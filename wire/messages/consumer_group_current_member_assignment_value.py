@@ -12,7 +12,7 @@ from barnabas.wire.uuids import Uuid
 class TopicPartitions(Struct):
     topic_id: Uuid = field(UUID)
     partitions: list[int] = field(Array(Int32))
-    assignment_epochs: list[int] | None = field(Array(Int32), nullable=0, default=None, tag=0)
+    assignment_epochs: list[int] | None = field(Array(Int32), nullable=0, tag=0)
 
 
 @message(versions=(0, 0), flexible=0)

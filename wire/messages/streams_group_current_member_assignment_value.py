@@ -12,7 +12,7 @@ from barnabas.wire.strings import String
 class TaskIds(Struct):
     subtopology_id: str = field(String)
     partitions: list[int] = field(Array(Int32))
-    assignment_epochs: list[int] | None = field(Array(Int32), nullable=0, default=None, tag=0)
+    assignment_epochs: list[int] | None = field(Array(Int32), nullable=0, tag=0)
 
 
 @message(versions=(0, 0), flexible=0)
