@@ -48,13 +48,14 @@ def _append_fast_block(out: bytearray, plain: memoryview, _level: int) -> None:
 
 def _append_small_block(out: bytearray, plain: memoryview, level: int) -> None:
     """cramjam reaches LZ4's slow compressor through frames only: take the block, with its
-    length, out of a frame of one. Its levels end at 12 and are the slow one's from 3 on."""
+    length, out of a frame of one, and leave its checksum. Levels 3 to 12 are the slow one's."""
     compressor = cramjam.lz4.Compressor(
         level=min(max(level, 3), 12), content_checksum=False, block_linked=False
     )
     compressor.compress(bytes(plain))
     frame = memoryview(compressor.finish())
-    out += frame[_HEADER_BYTES : -len(_END_MARK)]
+    length = int.from_bytes(frame[_HEADER_BYTES : _HEADER_BYTES + 4], "little") & ~_STORED
+    out += frame[_HEADER_BYTES : _HEADER_BYTES + 4 + length]
 
 
 def with_right_checksum(data: memoryview) -> bytes | memoryview:
