@@ -62,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--rounds", type=int, default=1, help="turns each takes (1)")
     parser.add_argument("--seconds", type=float, default=3, help="length of one load (3)")
-    parser.add_argument("--warm-seconds", type=float, default=6, help="warm-up (6)")
+    parser.add_argument("--warm-seconds", type=float, default=20, help="warm-up (20)")
     parser.add_argument("--log-gigabytes", type=float, default=1, help="the large log (1)")
     parser.add_argument("--partitions", type=int, default=5000, help="many partitions (5000)")
     return parser

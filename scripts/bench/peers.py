@@ -4,6 +4,7 @@ A peer owns its data directory and its process. CPU seconds are user plus system
 process tree, children that have ended included; resident memory is the tree's sum.
 """
 
+import re
 import shutil
 import signal
 import socket
@@ -13,7 +14,6 @@ import tempfile
 import time
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import IO
 
 import psutil
 import raw
@@ -21,6 +21,7 @@ import raw
 ROOT = Path(__file__).parents[2]
 JARS = ROOT / ".oracles" / "jars-4.4.0"
 START_TIMEOUT_SECONDS = 120
+DELETE_DELAY_SECONDS = 1.0
 
 
 class PeerError(Exception):
@@ -34,11 +35,11 @@ class Peer(ABC):
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix=f"barnabas-bench-{self.name.lower()}-"))
+        self.log = self.folder / "output.log"
         self.address = ""
         self.start_seconds = 0.0
         self.start_cpu_seconds = 0.0
         self._process: psutil.Popen | None = None
-        self._log: IO[bytes] | None = None
 
     @abstractmethod
     def command(self) -> list[str]:
@@ -46,29 +47,27 @@ class Peer(ABC):
 
     @abstractmethod
     def find_address(self) -> str:
-        """The host:port it listens on, waiting until it is known."""
+        """The host:port it listens on, empty while that is not known."""
 
     def start(self) -> None:
         """Starts it and notes how long the first ApiVersions answer took."""
         command = self.command()
-        self._log = (self.folder / "output.log").open("ab")
-        started = time.perf_counter()
-        self._process = psutil.Popen(
-            command, cwd=ROOT, stdout=self.output(), stderr=self._log, start_new_session=True
-        )
-        self.address = self.find_address()
+        with self.log.open("wb") as log:
+            started = time.perf_counter()
+            self._process = psutil.Popen(command, cwd=ROOT, stdout=log, stderr=log)
+        while not (address := self.find_address()):
+            self.check_alive(started)
+            time.sleep(0.001)
+        self.address = address
         while not raw.answers(self.address):
             self.check_alive(started)
             time.sleep(0.001)
         self.start_seconds = time.perf_counter() - started
         self.start_cpu_seconds = self.cpu_seconds()
 
-    def output(self) -> int | IO[bytes] | None:
-        return self._log
-
     def check_alive(self, started: float) -> None:
         if self.process.poll() is not None or time.perf_counter() - started > START_TIMEOUT_SECONDS:
-            tail = (self.folder / "output.log").read_text(errors="replace")[-800:]
+            tail = self.log.read_text(errors="replace")[-800:]
             raise PeerError(f"{self.name} did not start: {tail}")
 
     @property
@@ -91,22 +90,23 @@ class Peer(ABC):
 
     def stop(self) -> None:
         """A clean shutdown; returns when the process has gone."""
-        self._end(signal.SIGTERM)
+        self.process.send_signal(signal.SIGTERM)
+        self._gone()
 
     def kill(self) -> None:
-        self._end(signal.SIGKILL)
+        """kill -9 of the whole process tree."""
+        for member in [*self.process.children(recursive=True), self.process]:
+            member.kill()
+        self._gone()
 
-    def _end(self, how: signal.Signals) -> None:
-        if self._process is not None:
-            self._process.send_signal(how)
-            self._process.wait(timeout=START_TIMEOUT_SECONDS)
-            self._process = None
-        if self._log is not None:
-            self._log.close()
+    def _gone(self) -> None:
+        self.process.wait(timeout=START_TIMEOUT_SECONDS)
+        self._process = None
 
     def discard(self) -> None:
         """Ends it for good and removes its data."""
-        self.kill()
+        if self._process is not None:
+            self.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -145,7 +145,7 @@ class Kafka(Peer):
             "transaction.state.log.replication.factor": "1",
             "transaction.state.log.min.isr": "1",
             "group.initial.rebalance.delay.ms": "0",
-            "log.segment.delete.delay.ms": "1000",
+            "log.segment.delete.delay.ms": f"{DELETE_DELAY_SECONDS * 1000:.0f}",
         }
         properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
         cluster_id = "YmFybmFiYXNiZW5jaG1hcg"
@@ -159,26 +159,22 @@ class Kafka(Peer):
 
 
 class Barnabas(Peer):
-    """This broker, as `barnabas start` runs it; its first line of output names the port."""
+    """This broker, as `barnabas start` runs it; what it prints first names the port."""
 
     name = "Barnabas"
 
     def command(self) -> list[str]:
         start = [sys.executable, "-m", "barnabas", "start", "--listen", "127.0.0.1:0"]
-        settings = ("group.initial.rebalance.delay.ms=0", "log.segment.delete.delay.ms=1000")
+        settings = (
+            "group.initial.rebalance.delay.ms=0",
+            f"log.segment.delete.delay.ms={DELETE_DELAY_SECONDS * 1000:.0f}",
+        )
         flags = [part for setting in settings for part in ("--set", setting)]
         return [*start, "--data-dir", str(self.folder / "data"), *flags]
 
-    def output(self) -> int | IO[bytes] | None:
-        return subprocess.PIPE
-
     def find_address(self) -> str:
-        line = self.process.stdout.readline().decode()
-        port = line.strip().rpartition(":")[2].split(" ")[0].strip("./")
-        if not port.isdigit():
-            self.process.wait(timeout=START_TIMEOUT_SECONDS)
-            self.check_alive(time.perf_counter())
-        return f"127.0.0.1:{port}"
+        found = re.search(r"127\.0\.0\.1:\d+", self.log.read_text(errors="replace"))
+        return found[0] if found else ""
 
 
 def _free_ports(count: int) -> list[int]:

@@ -4,6 +4,7 @@ Loads are bounded by time and, where they fill the disk, by bytes; every workloa
 topics and deletes them. CPU is the broker's own, per request or per 10^9 bytes of batches.
 """
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ import generator
 import java_tools
 import librdkafka
 import raw
-from peers import Peer
+from peers import DELETE_DELAY_SECONDS, Peer
 
 GIGABYTE = 1e9
 BATCHES = {
@@ -29,7 +30,7 @@ class Settings:
     """How long and how much: seconds per load, the size of logs, how many partitions."""
 
     seconds: float = 3
-    warm_seconds: float = 5
+    warm_seconds: float = 20
     log_gigabytes: float = 1
     partitions: int = 5000
     fresh_groups: int = 10
@@ -40,11 +41,12 @@ Workload = Callable[[Peer, Settings], dict[str, float]]
 
 @contextmanager
 def topic(peer: Peer, partitions: int = 1) -> Iterator[str]:
-    """A topic that is deleted afterwards."""
+    """A topic that is deleted afterwards; returns when its files have gone too."""
     name = f"bench-{next(_topics)}"
     raw.create_topics(peer.address, {name: partitions})
     yield name
     raw.delete_topic(peer.address, name)
+    time.sleep(DELETE_DELAY_SECONDS + 0.2)
 
 
 def measured(
@@ -58,12 +60,15 @@ def measured(
 
 def warm_up(peer: Peer, settings: Settings) -> None:
     """Lets a JIT compile the hot paths, and any broker open what it opens lazily."""
-    third = settings.warm_seconds / 3
+    quarter = settings.warm_seconds / 4
+    address = peer.address
+    many = {"partitions": 4, "seconds": quarter, "bytes": 2_000_000_000}
     with topic(peer, 4) as name:
-        generator.run("produce", peer.address, name, seconds=third, connections=4, partitions=4)
-        generator.run("produce", peer.address, name, seconds=third, partitions=4, **BATCHES["16k"])
-        generator.run("fetch", peer.address, name, seconds=third, connections=4, partitions=4)
-        generator.run("group", peer.address, name, seconds=0.5)
+        generator.run("produce", address, name, connections=16, **many)
+        generator.run("produce", address, name, **many, **BATCHES["16k"])
+        generator.run("produce", address, name, idempotent=True, **many, **BATCHES["900k"])
+        generator.run("fetch", address, name, connections=4, partitions=4, seconds=quarter)
+        generator.run("group", address, name, seconds=0.5)
 
 
 def unbatched_produce(peer: Peer, settings: Settings) -> dict[str, float]:
