@@ -26,7 +26,7 @@ from barnabas.storage.batch import (
 )
 from barnabas.storage.compression import DEFAULT_LIMIT_BYTES, decompress
 from barnabas.storage.errors import CorruptBatch
-from barnabas.storage.varint import append_varint, finish_varint, finish_varlong, read_varint
+from barnabas.storage.varint import append_varint, finish_varint, read_varint
 
 Headers = tuple[tuple[str, bytes | None], ...]
 
@@ -83,7 +83,7 @@ def walk_frames(data: bytes, count: int) -> Iterator[Frame]:
             timestamp_delta = data[position]
             position += 1
             if timestamp_delta >= 0x80:
-                timestamp_delta, position = finish_varlong(data, position, timestamp_delta)
+                timestamp_delta, position = finish_varint(data, position, timestamp_delta, 63)
             else:
                 timestamp_delta = (timestamp_delta >> 1) ^ -(timestamp_delta & 1)
             offset_delta = data[position]

@@ -9,38 +9,33 @@ from typing import Final
 
 from barnabas.storage.errors import CorruptBatch
 
-MAX_VARINT_SHIFT: Final = 28
-MAX_VARLONG_SHIFT: Final = 63
-_SIGN_BIT: Final = 1 << 63
 _UINT64: Final = (1 << 64) - 1
 
 
-def finish_varint(data: bytes, position: int, first: int) -> tuple[int, int]:
+def finish_varint(data: bytes, position: int, first: int, max_shift: int = 28) -> tuple[int, int]:
     """Read the rest of a varint whose first byte had its top bit set; (value, position after).
 
     Raises IndexError past the end of the data, CorruptBatch if it never ends.
     """
-    return _finish(data, position, first, MAX_VARINT_SHIFT)
+    byte = data[position]
+    position += 1
+    raw = first & 0x7F | (byte & 0x7F) << 7
+    shift = 14
+    while byte > 0x7F:
+        if shift > max_shift:
+            raise CorruptBatch("a variable-length integer does not end")
+        byte = data[position]
+        position += 1
+        raw |= (byte & 0x7F) << shift
+        shift += 7
+    if raw > _UINT64:
+        raw &= _UINT64
+    return (raw >> 1) ^ -(raw & 1), position
 
 
 def finish_varlong(data: bytes, position: int, first: int) -> tuple[int, int]:
     """As `finish_varint`, for 64 bits."""
-    return _finish(data, position, first, MAX_VARLONG_SHIFT)
-
-
-def _finish(data: bytes, position: int, first: int, max_shift: int) -> tuple[int, int]:
-    raw = first & 0x7F
-    shift = 7
-    while True:
-        byte = data[position]
-        position += 1
-        raw |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            raw &= _UINT64
-            return (raw >> 1) ^ -(raw & 1), position
-        shift += 7
-        if shift > max_shift:
-            raise CorruptBatch("a variable-length integer does not end")
+    return finish_varint(data, position, first, 63)
 
 
 def read_varint(data: bytes, position: int) -> tuple[int, int]:
