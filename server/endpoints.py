@@ -8,14 +8,13 @@ A listener's name is upper case; without a map of its own it is the protocol's n
 kafka.server.KafkaConfig and kafka.utils.CoreUtils.
 """
 
-import ipaddress
-import re
+import string
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-_ENDPOINT = re.compile(r"(.+?)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)")
+_IN_HOSTS = frozenset(string.ascii_letters + string.digits + "-%._:")
 
 
 class Endpoint(NamedTuple):
@@ -82,12 +81,14 @@ def check_advertised(
 
 
 def _endpoint(text: str, protocols: Mapping[str, str]) -> Endpoint:
-    match = _ENDPOINT.fullmatch(text)
-    if match is None:
+    listener, _, address = text.partition("://")
+    host, _, port_text = address.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not listener or not port_text.isdecimal() or not _IN_HOSTS.issuperset(host):
         raise ValueError(f"{text} is not NAME://host:port")
-    name, host, port = match[1].upper(), match[2], int(match[3])
-    if not -1 <= port <= 65535:
-        raise ValueError(f"{port} is no port")
+    name, port = listener.upper(), int(port_text)
+    if port > 65535:
+        raise ValueError(f"{port} is no port; they end at 65535")
     if name not in protocols:
         raise ValueError(f"{name} has no protocol in listener.security.protocol.map")
     return Endpoint(name, host, port, protocols[name])
@@ -99,6 +100,8 @@ def _one_of_each_family(endpoints: Iterable[Endpoint]) -> bool:
 
 
 def _ip_version(host: str) -> int:
+    import ipaddress  # only for a port that two listeners share
+
     try:
         return ipaddress.ip_address(host).version
     except ValueError:

@@ -10,7 +10,6 @@
 [log-levels]                 level, or level,room=level,...
 """
 
-import re
 from functools import cache
 
 from barnabas.storage.message_format import MESSAGE_FORMAT_VERSION
@@ -33,9 +32,6 @@ from barnabas.storage.setting_types import (
 Complaint = tuple[object, str] | None
 
 LOG_LEVELS = ("error", "warn", "info", "debug", "trace")
-
-_RANGE = re.compile(r"(-?\d+)\.\.(-?\d+(?:\.\d+)?)?(?:,(-?\d+))?")
-_LOG_LEVELS = re.compile(rf"(?:{'|'.join(LOG_LEVELS)})(?:,\w+=(?:{'|'.join(LOG_LEVELS)}))*")
 
 
 def _short(text: str) -> int:
@@ -62,17 +58,19 @@ def limit_of(text: str) -> Limit:
         return UNLIMITED
     if named := _NAMED.get(text):
         return named
-    if numbers := _RANGE.fullmatch(text):
-        return _range(*numbers.groups())
+    if ".." in text:
+        return _range(text)
     if text[0] == "~":
         return _one_of_in_any_case(*text[1:].split("|"))
     return one_of(*text.split("|"))
 
 
-def _range(low: str, high: str | None, special: str | None) -> Limit:
-    if high is None:
+def _range(text: str) -> Limit:
+    low, _, rest = text.partition("..")
+    high, _, special = rest.partition(",")
+    if not high:
         return at_least(int(low))
-    if special is not None:
+    if special:
         return between_or(int(low), int(high), int(special))
     if "." in high:
         return _up_to_a_fraction(int(low), float(high))
@@ -108,7 +106,9 @@ def _non_empty_list(name: str, value: tuple[str, ...]) -> Complaint:
 
 
 def _log_levels(name: str, value: str) -> Complaint:
-    if _LOG_LEVELS.fullmatch(value):
+    first, *rest = value.split(",")
+    pairs = [part.partition("=") for part in rest]
+    if first in LOG_LEVELS and all(room and level in LOG_LEVELS for room, _, level in pairs):
         return None
     return value, f"must be a level ({', '.join(LOG_LEVELS)}), with room=level after it if wanted"
 

@@ -1,11 +1,9 @@
 """Which setting a name means, and a helpful refusal when it means none."""
 
-import re
-
 from barnabas.server.settings.table import Setting, settings
 
-_LISTENER = re.compile(r"listener\.name\.([^.]+)\.(.+)")
-_SECRET = re.compile("pas+w|secret|jaas|key", re.IGNORECASE)
+_LISTENER = "listener.name."
+_SECRETS = ("password", "passwd", "secret", "jaas", "key")
 _FREE_PREFIXES = ("config.providers.", "rsm.config.", "rlmm.config.", "metrics.context.")
 
 
@@ -19,12 +17,9 @@ def base_name(name: str) -> str:
     `listener.name.internal.ssl.keystore.location` is about `ssl.keystore.location`, and
     `listener.name.internal.scram-sha-256.sasl.jaas.config` about `sasl.jaas.config`.
     """
-    match = _LISTENER.fullmatch(name)
-    if match is None:
-        return name
-    rest = match[2]
+    rest = name[len(_listener_prefix(name)) :]
     known = settings()
-    if rest not in known and (after := rest.partition(".")[2]) in known:
+    if rest != name and rest not in known and (after := rest.partition(".")[2]) in known:
         return after
     return rest
 
@@ -39,14 +34,19 @@ def find_setting(name: str, text: str, release: int, prefix: str) -> Setting | N
         return setting
     if name.startswith(_FREE_PREFIXES):
         return None
-    shown = "[hidden]" if _SECRET.search(name) else text
+    shown = "[hidden]" if any(word in name.lower() for word in _SECRETS) else text
     raise ConfigError(f"{prefix}{name}={shown}: there is no setting {name}{_suggestion(name)}")
+
+
+def _listener_prefix(name: str) -> str:
+    """`listener.name.internal.` of a name for that listener, else nothing."""
+    listener = name[len(_LISTENER) :].partition(".")[0] if name.startswith(_LISTENER) else ""
+    return f"{_LISTENER}{listener}." if listener else ""
 
 
 def _suggestion(name: str) -> str:
     from difflib import get_close_matches  # 5 ms that only a mistake should cost
 
-    match = _LISTENER.fullmatch(name)
-    stem = name[: match.start(2)] if match else ""
+    stem = _listener_prefix(name)
     close = get_close_matches(name[len(stem) :], settings(), n=1, cutoff=0.6)
     return f"; did you mean {stem}{close[0]}?" if close else "; docs/settings.md lists them all"

@@ -4,6 +4,8 @@ A name here means that the setting has an effect; `docs/settings.md` marks the o
 more, add its line: `config` fills it from the table and a test compares the type with the table's.
 """
 
+from __future__ import annotations  # two hundred types that nobody evaluates at start-up
+
 
 class TypedSettings:
     """Attributes only; see `config.BrokerConfig`."""

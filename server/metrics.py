@@ -1,0 +1,270 @@
+"""What the broker counts, under the names Kafka's metrics have behind the JMX exporter.
+
+Hot paths add to plain integers in slotted objects (`TopicMetrics`, `RequestMetrics`); everything
+else is read where it lives, by a callable, when somebody scrapes. `kafka.server:type=
+BrokerTopicMetrics,name=BytesInPerSec,topic=t` is `kafka_server_brokertopicmetrics_bytesin_total
+{topic="t"}`, and without the label the sum over all topics. prometheus-client is imported by
+`exporter` only, since it costs 20 ms.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
+
+QUANTILES = (0.5, 0.75, 0.95, 0.98, 0.99, 0.999)
+QUANTILE_WINDOW_S = 60.0
+
+Labels = tuple[str, ...]
+Values = Iterable[tuple[Labels, float]]
+
+
+class TopicMetrics:
+    """Counts of one topic on this broker; bytes are those of record batches."""
+
+    __slots__ = (
+        "bytes_in",
+        "bytes_out",
+        "bytes_rejected",
+        "failed_fetch_requests",
+        "failed_produce_requests",
+        "fetch_message_conversions",
+        "invalid_magic_number_records",
+        "invalid_message_crc_records",
+        "invalid_offset_or_sequence_records",
+        "messages_in",
+        "no_key_compacted_topic_records",
+        "produce_message_conversions",
+        "replication_bytes_in",
+        "replication_bytes_out",
+        "total_fetch_requests",
+        "total_produce_requests",
+    )
+
+    def __init__(self) -> None:
+        self.bytes_in = 0
+        self.bytes_out = 0
+        self.bytes_rejected = 0
+        self.failed_fetch_requests = 0
+        self.failed_produce_requests = 0
+        self.fetch_message_conversions = 0
+        self.invalid_magic_number_records = 0
+        self.invalid_message_crc_records = 0
+        self.invalid_offset_or_sequence_records = 0
+        self.messages_in = 0
+        self.no_key_compacted_topic_records = 0
+        self.produce_message_conversions = 0
+        self.replication_bytes_in = 0
+        self.replication_bytes_out = 0
+        self.total_fetch_requests = 0
+        self.total_produce_requests = 0
+
+
+class Histogram:
+    """Counts of whole numbers in buckets a quarter of a power of two wide.
+
+    Below 8 every number has its bucket; above, bucket i begins at (4 + i % 4) << (i // 4 - 1),
+    so a quantile is found to within a fifth.
+    """
+
+    __slots__ = ("_before", "_before_s", "_buckets", "total")
+
+    def __init__(self) -> None:
+        self._buckets = [0] * 160
+        self._before = [0] * 160
+        self._before_s = 0.0
+        self.total = 0
+
+    def record(self, value: int) -> None:
+        """Count one non-negative value below 2**40."""
+        self.total += value
+        if value < 8:
+            self._buckets[value] += 1
+        else:
+            shift = value.bit_length() - 3
+            self._buckets[shift * 4 + (value >> shift)] += 1
+
+    @property
+    def count(self) -> int:
+        """How many values were recorded."""
+        return sum(self._buckets)
+
+    def recent_quantiles(self, now_s: float) -> list[float]:
+        """`QUANTILES` of what came since the last call that was a window ago or longer."""
+        recent = [now - then for now, then in zip(self._buckets, self._before, strict=True)]
+        if now_s - self._before_s >= QUANTILE_WINDOW_S:
+            self._before, self._before_s = self._buckets[:], now_s
+        return _quantiles(recent)
+
+
+class RequestMetrics:
+    """Counts of the requests of one API."""
+
+    __slots__ = ("errors", "request_bytes", "total_time_us", "versions")
+
+    def __init__(self) -> None:
+        self.versions: Counter[int] = Counter()
+        self.errors: Counter[str] = Counter()
+        self.total_time_us = Histogram()
+        self.request_bytes = Histogram()
+
+
+class Source(NamedTuple):
+    """Values read at scrape time: one per set of label values."""
+
+    kind: Literal["counter", "gauge"]
+    name: str
+    documentation: str
+    labels: Labels
+    read: Callable[[], Values]
+
+
+class Metrics:
+    """Everything one broker counts."""
+
+    def __init__(self) -> None:
+        self.topics: dict[str, TopicMetrics] = {}
+        self.requests: dict[str, RequestMetrics] = {}
+        self.sources: list[Source] = []
+        self._gone = TopicMetrics()
+
+    def topic(self, name: str) -> TopicMetrics:
+        """The counts of a topic, for whoever serves it to keep."""
+        return self.topics.setdefault(name, TopicMetrics())
+
+    def forget_topic(self, name: str) -> None:
+        """Stop showing a deleted topic; what it counted stays in the broker's sums."""
+        if counts := self.topics.pop(name, None):
+            for field in TopicMetrics.__slots__:
+                setattr(self._gone, field, getattr(self._gone, field) + getattr(counts, field))
+
+    def request(self, api: str) -> RequestMetrics:
+        """The counts of an API, as `Produce`, for dispatch to keep."""
+        return self.requests.setdefault(api, RequestMetrics())
+
+    def gauge(self, name: str, documentation: str, read: Callable[[], float]) -> None:
+        """Show one value, read when scraped."""
+        self.add(Source("gauge", name, documentation, (), lambda: [((), read())]))
+
+    def counter(self, name: str, documentation: str, read: Callable[[], float]) -> None:
+        """Show one value that only grows, read when scraped; the name gets `_total`."""
+        self.add(Source("counter", name, documentation, (), lambda: [((), read())]))
+
+    def add(self, source: Source) -> None:
+        """Show a source's values, read when scraped."""
+        self.sources.append(source)
+
+    def broker_total(self, field: str) -> int:
+        """A topic count, summed over all topics that ever were."""
+        counts = [getattr(each, field) for each in (self._gone, *self.topics.values())]
+        return sum(counts)
+
+
+def exporter(metrics: Metrics) -> Callable[[], tuple[bytes, str]]:
+    """A function that answers a scrape: the text, and its content type."""
+    from prometheus_client import CollectorRegistry, ProcessCollector
+    from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+
+    registry = CollectorRegistry()
+    registry.register(_Collector(metrics))
+    ProcessCollector(registry=registry)
+    return lambda: (generate_latest(registry), CONTENT_TYPE_LATEST)
+
+
+class _Collector:
+    """prometheus-client's view of `Metrics`."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+
+    def describe(self) -> Iterable["Metric"]:
+        return ()
+
+    def collect(self) -> Iterator["Metric"]:
+        yield from self._topics()
+        yield from self._requests()
+        yield from self._sources()
+
+    def _topics(self) -> Iterator["Metric"]:
+        for field in TopicMetrics.__slots__:
+            name = f"kafka_server_brokertopicmetrics_{field.replace('_', '')}"
+            family = _family("counter", name, f"{field.replace('_', ' ')}, by topic and in all")
+            family.add_sample(f"{name}_total", {}, self._metrics.broker_total(field))
+            for topic, counts in self._metrics.topics.items():
+                family.add_sample(f"{name}_total", {"topic": topic}, getattr(counts, field))
+            yield family
+
+    def _requests(self) -> Iterator["Metric"]:
+        prefix = "kafka_network_requestmetrics"
+        requests = _family("counter", f"{prefix}_requests", "requests by API and version")
+        errors = _family("counter", f"{prefix}_errors", "error codes answered, by API")
+        times = _family("summary", f"{prefix}_totaltimems", "ms from request to answer, by API")
+        sizes = _family("summary", f"{prefix}_requestbytes", "bytes of requests, by API")
+        for api, counts in self._metrics.requests.items():
+            _add_counts(requests, {"request": api}, "version", counts.versions)
+            _add_counts(errors, {"request": api}, "error", counts.errors)
+            _add_summary(times, {"request": api}, counts.total_time_us, 1000)
+            _add_summary(sizes, {"request": api}, counts.request_bytes, 1)
+        yield from (requests, errors, times, sizes)
+
+    def _sources(self) -> Iterator["Metric"]:
+        families: dict[str, Metric] = {}
+        for kind, name, documentation, labels, read in self._metrics.sources:
+            family = families.setdefault(name, _family(kind, name, documentation))
+            sample = f"{name}_total" if kind == "counter" else name
+            for values, number in read():
+                family.add_sample(sample, dict(zip(labels, values, strict=True)), number)
+        yield from families.values()
+
+
+def _family(kind: str, name: str, documentation: str) -> "Metric":
+    from prometheus_client.core import Metric
+
+    return Metric(name, documentation, kind)
+
+
+def _add_counts(
+    family: "Metric",
+    labels: dict[str, str],
+    label: str,
+    counts: Mapping[int, int] | Mapping[str, int],
+) -> None:
+    for value, count in counts.items():
+        family.add_sample(f"{family.name}_total", {**labels, label: str(value)}, count)
+
+
+def _add_summary(
+    family: "Metric", labels: dict[str, str], histogram: Histogram, divisor: float
+) -> None:
+    quantiles = histogram.recent_quantiles(time.monotonic())
+    for quantile, value in zip(QUANTILES, quantiles, strict=True):
+        family.add_sample(family.name, {**labels, "quantile": str(quantile)}, value / divisor)
+    family.add_sample(f"{family.name}_count", labels, histogram.count)
+    family.add_sample(f"{family.name}_sum", labels, histogram.total / divisor)
+
+
+def _quantiles(buckets: list[int]) -> list[float]:
+    count = sum(buckets)
+    if count == 0:
+        return [0.0] * len(QUANTILES)
+    found: list[float] = []
+    ranks = iter(QUANTILES)
+    rank, seen = next(ranks, None), 0
+    for index, number in enumerate(buckets):
+        seen += number
+        while rank is not None and number and seen >= rank * count:
+            found.append(_middle(index))
+            rank = next(ranks, None)
+    return found
+
+
+def _middle(index: int) -> float:
+    """The middle of a bucket."""
+    if index < 8:
+        return float(index)
+    shift = index // 4 - 1
+    low = (4 + index % 4) << shift
+    return low + ((1 << shift) - 1) / 2

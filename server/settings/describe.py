@@ -1,0 +1,222 @@
+"""DescribeConfigs: every setting of a topic or broker with its value, source and synonyms.
+
+A synonym is another setting that gives the value, or the same one in another layer, the one in
+force first: (name, value, source). Passwords, and settings whose type nobody knows, are sensitive
+and show no value. Source: kafka.server.ConfigHelper.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+from barnabas.server.config import BrokerConfig, default_text
+from barnabas.server.settings.names import base_name
+from barnabas.server.settings.table import READ_ONLY, Setting, settings
+from barnabas.server.settings.topics import TOPIC_SETTINGS
+from barnabas.storage.log_config import SETTINGS as LOG_SETTINGS
+from barnabas.storage.setting_types import Kind
+
+
+class ConfigSource(IntEnum):
+    """Where a value comes from; Kafka's numbers."""
+
+    UNKNOWN = 0
+    DYNAMIC_TOPIC_CONFIG = 1
+    DYNAMIC_BROKER_CONFIG = 2
+    DYNAMIC_DEFAULT_BROKER_CONFIG = 3
+    STATIC_BROKER_CONFIG = 4
+    DEFAULT_CONFIG = 5
+    DYNAMIC_BROKER_LOGGER_CONFIG = 6
+    CLIENT_METRICS_CONFIG = 7
+    GROUP_CONFIG = 8
+
+
+CONFIG_TYPES = {
+    "BOOLEAN": 1, "STRING": 2, "INT": 3, "SHORT": 4, "LONG": 5, "DOUBLE": 6, "LIST": 7,
+    "CLASS": 8, "PASSWORD": 9,
+}  # fmt: skip
+"""Kafka's numbers for the types of settings; 0 is unknown."""
+
+_FAMILIES = (
+    ("log.roll.ms", "log.roll.hours"),
+    ("log.roll.jitter.ms", "log.roll.jitter.hours"),
+    ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
+)
+BROKER_SYNONYMS: dict[str, tuple[str, ...]] = {
+    **{name: family for family in _FAMILIES for name in family},
+    "log.flush.interval.ms": ("log.flush.interval.ms", "log.flush.scheduler.interval.ms"),
+}
+"""Broker settings that stand in for each other, in the order that counts."""
+
+
+class Synonym(NamedTuple):
+    """One layer's value for a setting."""
+
+    name: str
+    value: str | None
+    source: ConfigSource
+
+
+class ConfigEntry(NamedTuple):
+    """One setting as DescribeConfigs answers it."""
+
+    name: str
+    value: str | None
+    read_only: bool
+    source: ConfigSource
+    is_sensitive: bool
+    synonyms: tuple[Synonym, ...]
+    config_type: int
+    documentation: str
+
+
+def describe_topic(
+    config: BrokerConfig, overrides: Mapping[str, str], names: Collection[str] | None = None
+) -> list[ConfigEntry]:
+    """The settings of a topic with `overrides`; `names` None or empty means all of them."""
+    log_config = config.log_config.with_settings(overrides, config.release)
+    entries = []
+    for name, setting in LOG_SETTINGS.items():
+        if _wanted(name, names) and _is_shown(setting.releases, config):
+            value = to_text(setting.kind, getattr(log_config, name.replace(".", "_")))
+            entries.append(_topic_entry(config, name, setting.kind, value, name in overrides))
+    return entries
+
+
+def describe_broker(
+    config: BrokerConfig, names: Collection[str] | None = None
+) -> list[ConfigEntry]:
+    """The settings of this broker; `names` None or empty means all of them."""
+    known = [
+        name
+        for name, setting in settings(config.release).items()
+        if (
+            setting.defined_by_kafka
+            and "internal" not in setting.flags
+            and _is_shown(setting.releases, config)
+        )
+        or (setting.area == "own" and not config.barnabas_pose_as)
+    ]
+    given = (*config.static, *config.dynamic_default, *config.dynamic_broker)
+    every = dict.fromkeys((*known, *given))
+    return [_broker_entry(config, name) for name in every if _wanted(name, names)]
+
+
+def describe_cluster_default(
+    config: BrokerConfig, names: Collection[str] | None = None
+) -> list[ConfigEntry]:
+    """The settings that hold for all brokers dynamically (the broker named by empty text)."""
+    return [
+        _broker_entry(
+            config, name, lambda s: s.source == ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
+        )
+        for name in config.dynamic_default
+        if _wanted(name, names)
+    ]
+
+
+def broker_synonyms(name: str) -> tuple[str, ...]:
+    """The broker settings that may give `name` its value, itself included."""
+    if name in BROKER_SYNONYMS:
+        return BROKER_SYNONYMS[name]
+    base = base_name(name)
+    return (name,) if base == name else (name, base)
+
+
+def to_text(kind: Kind, value: Any) -> str | None:
+    """A typed value as Java prints it."""
+    if value is None:
+        return None
+    if kind.name == "BOOLEAN":
+        return "true" if value else "false"
+    if kind.name == "LIST":
+        return ",".join(value)
+    if kind.name == "DOUBLE":
+        return _java_double(value)
+    return str(value)
+
+
+def _java_double(value: float) -> str:
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        return repr(float(value))
+    mantissa, _, exponent = f"{value:e}".partition("e")
+    digits = repr(value).partition("e")[0] if "e" in repr(value) else mantissa.rstrip("0")
+    return f"{digits if '.' in digits else digits + '.0'}E{int(exponent)}".replace(".E", ".0E")
+
+
+def _topic_entry(
+    config: BrokerConfig, name: str, kind: Kind, value: str | None, overridden: bool
+) -> ConfigEntry:
+    broker = TOPIC_SETTINGS[name].broker
+    synonyms = list(_synonyms(config, broker[0][0])) if broker else []
+    if overridden:
+        synonyms.insert(0, Synonym(name, value, ConfigSource.DYNAMIC_TOPIC_CONFIG))
+    return ConfigEntry(
+        name,
+        value,
+        False,
+        synonyms[0].source if synonyms else ConfigSource.DEFAULT_CONFIG,
+        False,
+        tuple(synonyms),
+        CONFIG_TYPES[kind.name],
+        TOPIC_SETTINGS[name].documentation,
+    )
+
+
+def _broker_entry(
+    config: BrokerConfig, name: str, keep: Callable[[Synonym], bool] | None = None
+) -> ConfigEntry:
+    setting = _defined(name, config.release)
+    sensitive = setting is None or setting.sensitive
+    synonyms = (
+        tuple(filter(keep, _synonyms(config, name))) if keep else tuple(_synonyms(config, name))
+    )
+    return ConfigEntry(
+        name,
+        None if sensitive else _shown_value(config, name, setting),
+        setting is None or setting.mode == READ_ONLY or name != base_name(name),
+        synonyms[0].source if synonyms else ConfigSource.DEFAULT_CONFIG,
+        sensitive,
+        synonyms,
+        CONFIG_TYPES[setting.kind.name] if setting else 0,
+        setting.documentation if setting else "",
+    )
+
+
+def _defined(name: str, release: int) -> Setting | None:
+    setting = settings(release).get(base_name(name))
+    return setting if setting is not None and "plugin" not in setting.flags else None
+
+
+def _shown_value(config: BrokerConfig, name: str, setting: Setting | None) -> str | None:
+    text = config.text(name)
+    if setting is None or text is None:
+        return text
+    return to_text(setting.kind, setting.kind.parse(text.strip()))
+
+
+def _synonyms(config: BrokerConfig, name: str) -> Iterator[Synonym]:
+    """The values of `name` and its stand-ins, layer by layer, from the first of `name` itself."""
+    layers: tuple[tuple[ConfigSource, Callable[[str], str | None]], ...] = (
+        (ConfigSource.DYNAMIC_BROKER_CONFIG, config.dynamic_broker.get),
+        (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, config.dynamic_default.get),
+        (ConfigSource.STATIC_BROKER_CONFIG, config.static.get),
+        (ConfigSource.DEFAULT_CONFIG, lambda each: default_text(each, config.release)),
+    )
+    setting = _defined(name, config.release)
+    sensitive = setting is None or setting.sensitive
+    seen = False
+    for source, read in layers:
+        for each in broker_synonyms(name):
+            text = read(each)
+            seen = seen or (text is not None and each == name)
+            if text is not None and seen:
+                yield Synonym(each, None if sensitive else text, source)
+
+
+def _wanted(name: str, names: Collection[str] | None) -> bool:
+    return not names or name in names
+
+
+def _is_shown(releases: frozenset[int], config: BrokerConfig) -> bool:
+    return config.release in releases or not config.barnabas_pose_as
