@@ -20,6 +20,7 @@ from oracles import java_command, missing, require_oracle
 
 HERE = Path(__file__).resolve().parent
 JAVA = HERE / "java"
+GO = HERE / "go"
 ORACLE_VERSIONS = ("3.9.1", "4.4.0")
 # Each era's classes are compiled against its oldest version and run with all of them.
 OLDEST_OF_ERA = {"era-0.10": "0.10.2.2", "era-1.0": "1.0.2", "era-2.0": "2.0.1"}
@@ -154,6 +155,21 @@ def _pom(group: str, artifact: str, version: str) -> str:
 <version>{version}</version></dependency></dependencies></project>"""
 
 
+def go_family(name: str, lacks: Mapping[str, str] | None = None) -> Family:
+    """One of the programs of the Go module."""
+
+    def launch() -> Launch:
+        sources = [*sorted(GO.glob("**/*.go")), GO / "go.mod", GO / "go.sum"]
+
+        def compile_programs(target: Path) -> None:
+            run_build(["go", "build", "-o", f"{target}/", "./..."], folder=GO)
+
+        inputs = [source.read_text() for source in sources]
+        return Launch([str(built(GO, "bin", inputs, compile_programs) / name)])
+
+    return Family(name, launch, lacks or {})
+
+
 LIBRDKAFKA = python_family(
     "librdkafka", {"sticky": "librdkafka has the cooperative kind of sticky only"}
 )
@@ -164,6 +180,29 @@ AIOKAFKA = python_family(
 JAVA_NEWEST = java_family("4.4.0", "era-2.0")
 JAVA_LAST_WITH_ZOOKEEPER = java_family("3.9.1", "era-2.0")
 JAVA_LAST_OF_2 = java_family("2.8.2", "era-2.0")
+FRANZ_GO = go_family("franz-go")
+SARAMA = go_family(
+    "sarama",
+    {
+        "commit async": "sarama has marks with automatic or synchronous commits only",
+        "regex": "sarama subscribes by name only",
+        "seek": "sarama cannot move a claim that is being read",
+    },
+)
+KAFKA_GO = go_family(
+    "kafka-go",
+    {
+        "idempotent": "kafka-go has no idempotent writer",
+        "sticky": "kafka-go has range and round robin only",
+        "cooperative-sticky": "kafka-go has range and round robin only",
+        "commit async": "kafka-go's group commits synchronously only",
+        "commit auto": "kafka-go's group commits synchronously only",
+        "static": "kafka-go has no static members",
+        "regex": "kafka-go subscribes by name only",
+        "seek": "kafka-go's group hands out partitions and reads none",
+        "pause": "kafka-go's group hands out partitions and reads none",
+    },
+)
 
 FAMILIES = {
     family.name: family
@@ -174,5 +213,8 @@ FAMILIES = {
         JAVA_NEWEST,
         JAVA_LAST_WITH_ZOOKEEPER,
         JAVA_LAST_OF_2,
+        FRANZ_GO,
+        SARAMA,
+        KAFKA_GO,
     )
 }
