@@ -12,17 +12,90 @@ import platform
 import statistics
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
 
 from figures import FIGURES, Figure
 from generator import ROOT, GeneratorError
+from java_tools import ToolError
+from librdkafka import LibrdkafkaError
 from lifecycle import LIFECYCLE
 from peers import PEERS, Peer, PeerError
 from raw import RawError
 from workloads import STEADY, Settings, warm_up
 
+PROBLEMS = (GeneratorError, PeerError, RawError, LibrdkafkaError, ToolError)
 Results = dict[str, dict[str, list[float]]]  # peer -> figure -> one value per round
+
+
+@dataclass
+class Comparison:
+    """One run: what was measured, and the workloads that failed on a broker."""
+
+    settings: Settings
+    rounds: int
+    results: Results
+    problems: list[str] = field(default_factory=list)
+
+    def run_lifecycle(self, names: list[str]) -> None:
+        for name in names:
+            for peer in self._turns(list(self.results)):
+                self._attempt(peer, name, partial(LIFECYCLE[name], PEERS[peer], self.settings))
+
+    def run_steady(self, names: list[str]) -> None:
+        """Starts every peer once and keeps it for all of these workloads."""
+        running: dict[str, Peer] = {}
+        try:
+            for peer in self.results if names else []:
+                running[peer] = PEERS[peer]()
+                self._attempt(peer, "warm-up", partial(self._warm, running[peer]))
+            ready = [peer for peer, broker in running.items() if broker.is_running()]
+            for name in names:
+                for peer in self._turns(ready):
+                    self._attempt(peer, name, partial(STEADY[name], running[peer], self.settings))
+            for peer in ready:
+                self._attempt(peer, "memory", partial(_memory, running[peer]))
+        finally:
+            for broker in running.values():
+                broker.discard()
+
+    def _warm(self, broker: Peer) -> dict[str, float]:
+        broker.start()
+        warm_up(broker, self.settings)
+        return {}
+
+    def _turns(self, peers: list[str]) -> list[str]:
+        """Every peer once per round, the other way round in every other round."""
+        there_and_back = [peers, peers[::-1]]
+        return [peer for turn in range(self.rounds) for peer in there_and_back[turn % 2]]
+
+    def _attempt(self, peer: str, workload: str, run: Callable[[], dict[str, float]]) -> None:
+        try:
+            figures = run()
+        except PROBLEMS as problem:
+            self.problems.append(f"{peer} {workload}: {problem}")
+            print(f"bench: {self.problems[-1]}", file=sys.stderr)
+            return
+        for key, value in figures.items():
+            self.results[peer].setdefault(key, []).append(value)
+        told = ", ".join(f"{key} {value:.4g}" for key, value in figures.items())
+        print(f"{peer} {workload}: {told or 'done'}", file=sys.stderr)
+
+    def write(self, target: Path) -> None:
+        machine = (
+            f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+        )
+        document = {
+            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "machine": machine,
+            "settings": asdict(self.settings),
+            "problems": self.problems,
+            "results": self.results,
+        }
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(json.dumps(document, indent=1) + "\n")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -34,18 +107,19 @@ def main(arguments: Sequence[str]) -> int:
         partitions=options.partitions,
     )
     peers = [name for name in PEERS if name == options.only or not options.only]
-    results: Results = {name: {} for name in peers}
+    comparison = Comparison(settings, options.rounds, {name: {} for name in peers})
     chosen = options.workload or [*LIFECYCLE, *STEADY]
     try:
-        _run_lifecycle(results, settings, [name for name in LIFECYCLE if name in chosen], options)
-        _run_steady(results, settings, [name for name in STEADY if name in chosen], options)
-    except (GeneratorError, PeerError, RawError) as problem:
-        print(f"bench: {problem}", file=sys.stderr)
-        return 1
+        comparison.run_lifecycle([name for name in LIFECYCLE if name in chosen])
+        comparison.run_steady([name for name in STEADY if name in chosen])
     finally:
-        _write(results, settings)
-    _print_table(results)
-    return 0
+        comparison.write(ROOT / "build" / "bench" / "kafka.json")
+        _print_table(comparison.results)
+    return 1 if comparison.problems else 0
+
+
+def _memory(broker: Peer) -> dict[str, float]:
+    return {"loaded_mb": broker.resident_megabytes()}
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -66,59 +140,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--log-gigabytes", type=float, default=1, help="the large log (1)")
     parser.add_argument("--partitions", type=int, default=5000, help="many partitions (5000)")
     return parser
-
-
-def _run_lifecycle(
-    results: Results, settings: Settings, names: list[str], options: argparse.Namespace
-) -> None:
-    for name in names:
-        for turn in range(options.rounds):
-            for peer in _order(results, turn):
-                _note(results, peer, name, LIFECYCLE[name](PEERS[peer], settings))
-
-
-def _run_steady(
-    results: Results, settings: Settings, names: list[str], options: argparse.Namespace
-) -> None:
-    """Starts every peer once and keeps it for all of these workloads."""
-    running: dict[str, Peer] = {}
-    try:
-        for peer in results if names else []:
-            running[peer] = PEERS[peer]()
-            running[peer].start()
-            warm_up(running[peer], settings)
-        for name in names:
-            for turn in range(options.rounds):
-                for peer in _order(results, turn):
-                    _note(results, peer, name, STEADY[name](running[peer], settings))
-        for peer, broker in running.items():
-            _note(results, peer, "memory", {"loaded_mb": broker.resident_megabytes()})
-    finally:
-        for broker in running.values():
-            broker.discard()
-
-
-def _order(results: Results, turn: int) -> list[str]:
-    return list(results) if turn % 2 == 0 else list(results)[::-1]
-
-
-def _note(results: Results, peer: str, workload: str, figures: dict[str, float]) -> None:
-    for key, value in figures.items():
-        results[peer].setdefault(key, []).append(value)
-    told = ", ".join(f"{key} {value:.4g}" for key, value in figures.items())
-    print(f"{peer} {workload}: {told}", file=sys.stderr)
-
-
-def _write(results: Results, settings: Settings) -> None:
-    target = ROOT / "build" / "bench" / "kafka.json"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    document = {
-        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {sys.version.split()[0]}",
-        "settings": asdict(settings),
-        "results": results,
-    }
-    target.write_text(json.dumps(document, indent=1) + "\n")
 
 
 def _print_table(results: Results) -> None:

@@ -8,6 +8,10 @@ from peers import JARS
 _PACKAGE = "org.apache.kafka.tools"
 
 
+class ToolError(Exception):
+    """A tool failed, or printed something else than it does in Kafka 4.4."""
+
+
 def produce(address: str, topic: str, records: int, value_bytes: int) -> float:
     """kafka-producer-perf-test as fast as it can; MB/s (10^6) as it reports on its last line."""
     lines = _run(
@@ -17,7 +21,7 @@ def produce(address: str, topic: str, records: int, value_bytes: int) -> float:
     )
     found = re.search(r"([\d.]+) records/sec", lines[-1])
     if found is None:
-        raise RuntimeError(f"kafka-producer-perf-test said: {lines[-1]}")
+        raise ToolError(f"kafka-producer-perf-test said: {lines[-1]}")
     return float(found[1]) * value_bytes / 1e6
 
 
@@ -36,5 +40,5 @@ def _run(tool: str, *arguments: str) -> list[str]:
     command = ["java", "-Xmx512M", "-cp", f"{JARS}/*", f"{_PACKAGE}.{tool}", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     if done.returncode != 0:
-        raise RuntimeError(f"{tool}: {done.stdout[-400:]}{done.stderr[-400:]}")
+        raise ToolError(f"{tool}: {done.stdout[-400:]}{done.stderr[-400:]}")
     return done.stdout.strip().splitlines()

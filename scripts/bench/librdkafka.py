@@ -16,6 +16,10 @@ PARTITIONS = 4
 _groups = count()
 
 
+class LibrdkafkaError(Exception):
+    """The client did not get what the workload wrote."""
+
+
 def produce(address: str, topic: str, value_bytes: int, seconds: float) -> tuple[int, float]:
     """Produces with acks=all for so long; returns the records acknowledged and the time taken."""
     producer = Producer(
@@ -32,7 +36,7 @@ def produce(address: str, topic: str, value_bytes: int, seconds: float) -> tuple
         sent += _produce_some(producer, topic, value)
     left = producer.flush(120)
     if left:
-        raise RuntimeError(f"{left} records were not acknowledged within 120 s")
+        raise LibrdkafkaError(f"{left} records were not acknowledged within 120 s")
     return sent, time.perf_counter() - started
 
 
@@ -58,7 +62,7 @@ def consume(address: str, topic: str, records: int) -> float:
         messages = consumer.consume(10_000, 1.0)
         received += sum(message.error() is None for message in messages)
         if time.perf_counter() - started > 300:
-            raise RuntimeError(f"only {received} of {records} records came within 300 s")
+            raise LibrdkafkaError(f"only {received} of {records} records came within 300 s")
     seconds = time.perf_counter() - started
     consumer.close()
     return seconds
@@ -78,7 +82,7 @@ def seek_p50_ms(address: str, topic: str, end: int, seconds: float) -> float:
         message = consumer.poll(5)
         times.append(time.perf_counter() - started)
         if message is None or message.offset() != target.offset:
-            raise RuntimeError(f"seek to {target.offset} brought another record or none")
+            raise LibrdkafkaError(f"seek to {target.offset} brought another record or none")
     consumer.close()
     return statistics.median(times) * 1000
 

@@ -76,6 +76,9 @@ class Peer(ABC):
             raise PeerError(f"{self.name} is not running")
         return self._process
 
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
     def cpu_seconds(self) -> float:
         own = self.process.cpu_times()
         used = own.user + own.system + own.children_user + own.children_system
@@ -105,7 +108,7 @@ class Peer(ABC):
 
     def discard(self) -> None:
         """Ends it for good and removes its data."""
-        if self._process is not None:
+        if self.is_running():
             self.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -145,6 +148,7 @@ class Kafka(Peer):
             "transaction.state.log.replication.factor": "1",
             "transaction.state.log.min.isr": "1",
             "group.initial.rebalance.delay.ms": "0",
+            "log.cleaner.backoff.ms": "500",
             "log.segment.delete.delay.ms": f"{DELETE_DELAY_SECONDS * 1000:.0f}",
         }
         properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
@@ -167,6 +171,7 @@ class Barnabas(Peer):
         start = [sys.executable, "-m", "barnabas", "start", "--listen", "127.0.0.1:0"]
         settings = (
             "group.initial.rebalance.delay.ms=0",
+            "log.cleaner.backoff.ms=500",
             f"log.segment.delete.delay.ms={DELETE_DELAY_SECONDS * 1000:.0f}",
         )
         flags = [part for setting in settings for part in ("--set", setting)]

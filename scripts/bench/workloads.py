@@ -21,6 +21,11 @@ BATCHES = {
     "16k": {"records": 16, "size": 1000, "connections": 4, "depth": 4},
     "900k": {"records": 900, "size": 990, "connections": 2, "depth": 4},
 }
+COMPACTED = {
+    "cleanup_policy": "compact",
+    "min_cleanable_dirty_ratio": "0.01",
+    "segment_bytes": "16777216",
+}
 FIRST_TIMESTAMP_MS = 1_700_000_000_000
 _topics = count()
 
@@ -40,10 +45,10 @@ Workload = Callable[[Peer, Settings], dict[str, float]]
 
 
 @contextmanager
-def topic(peer: Peer, partitions: int = 1) -> Iterator[str]:
+def topic(peer: Peer, partitions: int = 1, **configs: str) -> Iterator[str]:
     """A topic that is deleted afterwards; returns when its files have gone too."""
     name = f"bench-{next(_topics)}"
-    raw.create_topics(peer.address, {name: partitions})
+    raw.create_topics(peer.address, {name: partitions}, **configs)
     yield name
     raw.delete_topic(peer.address, name)
     time.sleep(DELETE_DELAY_SECONDS + 0.2)
@@ -168,6 +173,31 @@ def end_to_end(peer: Peer, settings: Settings) -> dict[str, float]:
     return {"end_to_end_p50_ms": report["p50_ms"], "end_to_end_p99_ms": report["p99_ms"]}
 
 
+def compaction(peer: Peer, settings: Settings) -> dict[str, float]:
+    """End to end on one topic, idle and while a log of 600 MB without any duplicate is cleaned.
+
+    The broker's CPU tells whether the cleaning really went on: it is near zero when idle.
+    """
+    options = {"seconds": settings.seconds}
+    with topic(peer) as name:
+        generator.run("end-to-end", peer.address, name, seconds=0.5)
+        idle = generator.run("end-to-end", peer.address, name, **options)
+        with topic(peer, 1, **COMPACTED) as compacted:
+            generator.run(
+                "produce",
+                peer.address,
+                compacted,
+                **BATCHES["900k"] | {"connections": 1, "keys": True, "bytes": 600_000_000},
+                seconds=600,
+            )
+            report, cpu = measured(peer, "end-to-end", name, **options)
+    return {
+        "compacting_p99_ms": report["p99_ms"],
+        "compacting_ratio": report["p99_ms"] / idle["p99_ms"],
+        "compacting_cpu_share": cpu / report["seconds"],
+    }
+
+
 def look_up(peer: Peer, settings: Settings) -> dict[str, float]:
     """Random offsets and times in a partition of 16 KB batches that are 10 ms apart."""
     with topic(peer) as name:
@@ -209,6 +239,7 @@ STEADY: dict[str, Workload] = {
     "librdkafka": stock_client,
     "java": perf_tools,
     "latency": end_to_end,
+    "compaction": compaction,
     "look-up": look_up,
     "group": fresh_group,
 }

@@ -77,9 +77,10 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// recordBatch is an uncompressed batch of equal records without keys. The value's bytes
-// differ from one another, so that nothing on the way can profit from zeros.
-func recordBatch(records, valueBytes int, timestampMs int64) []byte {
+// recordBatch is an uncompressed batch of records with equal values. The value's bytes differ
+// from one another, so that nothing on the way can profit from zeros. With keys every record has
+// one of eight bytes, and their places in the batch are returned.
+func recordBatch(records, valueBytes int, timestampMs int64, keys bool) (batch []byte, keysAt []int) {
 	e := &encoder{frame: make([]byte, 0, batchHeaderBytes+records*(valueBytes+16))}
 	e.int64(0)
 	e.int32(0)
@@ -99,19 +100,34 @@ func recordBatch(records, valueBytes int, timestampMs int64) []byte {
 		value[i] = byte(i*131 + i>>8)
 	}
 	for i := 0; i < records; i++ {
-		e.record(int64(i), value)
+		e.record(int64(i), value, keys)
+		if keys {
+			keysAt = append(keysAt, len(e.frame)-recordTailBytes(valueBytes)-keyBytes)
+		}
 	}
 	binary.BigEndian.PutUint32(e.frame[batchLengthAt:], uint32(len(e.frame)-12))
 	checksum(e.frame)
-	return e.frame
+	return e.frame, keysAt
 }
 
-func (e *encoder) record(offsetDelta int64, value []byte) {
+const keyBytes = 8
+
+// recordTailBytes is what follows a record's key: the value's length, the value, no headers.
+func recordTailBytes(valueBytes int) int {
+	return len(binary.AppendVarint(nil, int64(valueBytes))) + valueBytes + 1
+}
+
+func (e *encoder) record(offsetDelta int64, value []byte, key bool) {
 	body := &encoder{frame: make([]byte, 0, len(value)+16)}
 	body.int8(0)
 	body.varint(0)
 	body.varint(offsetDelta)
-	body.varint(-1)
+	if key {
+		body.varint(keyBytes)
+		body.int64(0)
+	} else {
+		body.varint(-1)
+	}
 	body.varint(int64(len(value)))
 	body.frame = append(body.frame, value...)
 	body.varint(0)

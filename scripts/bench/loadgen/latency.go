@@ -12,7 +12,8 @@ func endToEnd(o options, _ int, deadline time.Time) *tally {
 	consumer, producer := dial(o.address, 4096), dial(o.address, 4096)
 	defer consumer.socket.Close()
 	defer producer.socket.Close()
-	produceRequest, _ := produceFrame(o.topic, 0, int16(o.acks), recordBatch(1, o.valueBytes, o.timestampMs))
+	batch, _ := recordBatch(1, o.valueBytes, o.timestampMs, false)
+	produceRequest, _ := produceFrame(o.topic, 0, int16(o.acks), batch)
 	fetchRequest, offsetAt := fetchFrame(o.topic, 0, 5000, 1<<20)
 	offset := listOffset(consumer, o.topic, 0, -1)
 	t := &tally{}

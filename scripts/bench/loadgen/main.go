@@ -22,6 +22,7 @@ type options struct {
 	valueBytes  int
 	acks        int
 	idempotent  bool
+	keys        bool
 	maxBytes    int
 	seconds     float64
 	bytes       int64
@@ -59,6 +60,7 @@ func parse(arguments []string) options {
 	flags.IntVar(&o.valueBytes, "size", 100, "produce: bytes of each value")
 	flags.IntVar(&o.acks, "acks", -1, "produce: 1 or -1")
 	flags.BoolVar(&o.idempotent, "idempotent", false, "produce: with producer id and sequences")
+	flags.BoolVar(&o.keys, "keys", false, "produce: a new key of eight bytes for every record")
 	flags.IntVar(&o.maxBytes, "max-bytes", 1<<20, "fetch and seek: bytes of one answer")
 	flags.Float64Var(&o.seconds, "seconds", 5, "stop after so long")
 	flags.Int64Var(&o.bytes, "bytes", 0, "stop after so many bytes of batches; 0 for no limit")

@@ -37,6 +37,8 @@ func checkProduced(d *decoder) {
 // stamper changes what must differ from one batch to the next, and the checksum with it.
 type stamper struct {
 	batch          []byte
+	keysAt         []int
+	nextKey        uint64
 	records        int32
 	producerID     int64
 	sequence       int32
@@ -45,11 +47,11 @@ type stamper struct {
 	stampsSequence bool
 }
 
-func newStamper(o options, c *connection, batch []byte) *stamper {
-	if !o.idempotent && o.stepMs == 0 {
+func newStamper(o options, c *connection, batch []byte, keysAt []int) *stamper {
+	if !o.idempotent && o.stepMs == 0 && !o.keys {
 		return nil
 	}
-	s := &stamper{batch: batch, records: int32(o.records), timestampMs: o.timestampMs, stepMs: o.stepMs}
+	s := &stamper{batch: batch, keysAt: keysAt, records: int32(o.records), timestampMs: o.timestampMs, stepMs: o.stepMs}
 	if o.idempotent {
 		s.stampsSequence = true
 		s.producerID = initProducerID(c)
@@ -68,6 +70,10 @@ func (s *stamper) stamp() {
 		binary.BigEndian.PutUint64(s.batch[baseTimestampAt:], uint64(s.timestampMs))
 		binary.BigEndian.PutUint64(s.batch[maxTimestampAt:], uint64(s.timestampMs))
 		s.timestampMs += s.stepMs
+	}
+	for _, at := range s.keysAt {
+		binary.BigEndian.PutUint64(s.batch[at:], s.nextKey)
+		s.nextKey++
 	}
 	checksum(s.batch)
 }
@@ -93,9 +99,9 @@ func initProducerID(c *connection) int64 {
 func produce(o options, index int, deadline time.Time) *tally {
 	c := dial(o.address, 4096)
 	defer c.socket.Close()
-	batch := recordBatch(o.records, o.valueBytes, o.timestampMs)
+	batch, keysAt := recordBatch(o.records, o.valueBytes, o.timestampMs, o.keys)
 	frame, inside := produceFrame(o.topic, int32(index%o.partitions), int16(o.acks), batch)
-	stamper := newStamper(o, c, inside)
+	stamper := newStamper(o, c, inside, keysAt)
 	t := &tally{}
 	sent := make([]time.Time, o.depth)
 	var started, finished int
