@@ -135,11 +135,17 @@ class BatchFilter:
         if base > latest:
             return range(header.record_count)
         last_offsets = self._map.last_offsets(records.keys)
-        kept = [
-            number
-            for number, (delta, last) in enumerate(zip(records.deltas, last_offsets, strict=True))
-            if base + delta >= last or base + delta > latest
-        ]
+        kept: list[int] | range
+        if max(last_offsets) <= base:
+            kept = range(header.record_count)
+        else:
+            kept = [
+                number
+                for number, (delta, last) in enumerate(
+                    zip(records.deltas, last_offsets, strict=True)
+                )
+                if base + delta >= last or base + delta > latest
+            ]
         horizon_ms = header.delete_horizon_ms
         if records.tombstones and horizon_ms is not None and horizon_ms <= self._now_ms:
             gone = {

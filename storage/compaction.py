@@ -84,7 +84,7 @@ class CompactionDone:
     clean_offset: int
     read_bytes: int
     written_bytes: int
-    map_utilization: float
+    keys: int
 
 
 def compact(fs: FileSystem, job: CompactionJob) -> Iterator[CompactedGroup | CompactionDone]:
@@ -137,7 +137,7 @@ class Compaction:
                 cleaned.size_bytes,
                 cleaned.segment.transaction_index.exists,
             )
-        yield CompactionDone(clean_offset, self._read_bytes, written, offset_map.utilization)
+        yield CompactionDone(clean_offset, self._read_bytes, written, len(offset_map))
 
     # --- first pass --------------------------------------------------------------------
 
@@ -146,8 +146,8 @@ class Compaction:
         job = self._job
         start = job.first_dirty_offset
         dirty = [source for source in job.segments if source.next_offset > start]
-        most_keys = sum(source.next_offset - max(source.base_offset, start) for source in dirty)
-        offset_map = OffsetMap(job.dedupe_buffer_bytes, job.load_factor, most_keys)
+        most_records = sum(source.next_offset - max(source.base_offset, start) for source in dirty)
+        offset_map = OffsetMap(job.dedupe_buffer_bytes, job.load_factor, most_records)
         offset_map.raise_latest_offset(start - 1)
         transactions = CleanedTransactions(lambda transaction: None)
         transactions.expect(entry for entry in job.aborted if entry.last_offset >= start)

@@ -1,21 +1,28 @@
-"""Which offset is the last of each key, in a fixed amount of memory.
+"""Which offset is the last of each key, in a bounded amount of memory.
 
-An open-addressing table of 24-byte slots, as Kafka's SkimpyOffsetMap has them: two 64-bit
-hashes of the key, and its last offset plus one (0: the slot is free). The hashes are
-SipHash of the key and of the key with a byte added, seeded per process, so keys that collide
-in all 128 bits neither happen nor can be made. Memory is touched only as the table fills.
+The first keys live in a dict, ten times as fast as anything else Python has; once half of
+the memory is used up they stay there, and further keys go into an open-addressing table of
+24-byte slots, as Kafka's SkimpyOffsetMap has them: two 64-bit hashes of the key, and its last
+offset plus one (0: the slot is free). The hashes are SipHash of the key and of the key with a
+byte added, seeded per process, so keys that collide in all 128 bits neither happen nor can
+be made.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from itertools import repeat
 from mmap import mmap
 from typing import Final
 
-SLOT_BYTES: Final = 24
-_WORDS: Final = 3
-_SECOND: Final = b"\x01"
 NOT_FOUND: Final = -1
 NO_KEY: Final = 1 << 63
 """Above every offset: a record without a key counts as superseded."""
+
+_SLOT_BYTES: Final = 24
+_WORDS: Final = 3
+_SECOND: Final = b"\x01"
+# What a key costs in the dict beside its own bytes: its object's head (33, rounded up to 16),
+# the offset's (32), and up to 60 for the entry just after the dict has grown.
+_DICT_OVERHEAD_BYTES: Final = 48 + 32 + 60
 
 
 class OffsetMap:
@@ -26,77 +33,114 @@ class OffsetMap:
     """
 
     def __init__(
-        self, memory_bytes: int, load_factor: float = 0.9, most_keys: int | None = None
+        self, memory_bytes: int, load_factor: float = 0.9, most_records: int | None = None
     ) -> None:
-        """A table of at most `memory_bytes`, smaller if `most_keys` need less."""
-        slots = max(memory_bytes // SLOT_BYTES, 2)
-        if most_keys is not None:
-            slots = min(slots, int(most_keys / load_factor) + 2)
-        self._slots = slots
-        self._table = memoryview(mmap(-1, slots * SLOT_BYTES)).cast("q")
-        self.capacity = max(int(slots * load_factor), 1)
-        self.size = 0
+        """A map of at most `memory_bytes`; `most_records` is how many may be put into it."""
+        self._last: dict[bytes | None, int] = {None: NO_KEY}
+        self._dict_bytes_left = memory_bytes // 2
+        self._table = _Table(memory_bytes // 2, load_factor, most_records)
         self.latest_offset = NOT_FOUND
 
     def put_all(
-        self, keys: Iterable[bytes | None], deltas: Iterable[int], base_offset: int, start: int
+        self, keys: Sequence[bytes | None], deltas: Sequence[int], base_offset: int, start: int
     ) -> bool:
         """Note records in offset order: each key at `base_offset` plus its delta.
 
         Records without a key or before `start` are passed over. False once the map is full:
         then it holds all up to `latest_offset` and nothing behind it.
         """
-        table, slots, end = self._table, self._slots, self._slots * _WORDS
-        size, capacity = self.size, self.capacity
-        base_offset += 1
+        if not keys:
+            return True
+        if self._dict_bytes_left <= 0 or base_offset + deltas[0] < start:
+            return self._put_each(keys, deltas, base_offset, start)
+        last = self._last
+        known = len(last)
+        last.update(zip(keys, [base_offset + delta for delta in deltas], strict=True))
+        last[None] = NO_KEY
+        new = len(last) - known
+        if new:
+            mean_bytes = sum(map(len, filter(None, keys))) // len(keys)
+            self._dict_bytes_left -= new * (mean_bytes + _DICT_OVERHEAD_BYTES)
+        self.latest_offset = base_offset + deltas[-1]
+        return True
+
+    def _put_each(
+        self, keys: Sequence[bytes | None], deltas: Sequence[int], base_offset: int, start: int
+    ) -> bool:
+        last, table = self._last, self._table
         for key, delta in zip(keys, deltas, strict=True):
-            offset_plus_1 = base_offset + delta
-            if key is None or offset_plus_1 <= start:
+            offset = base_offset + delta
+            if key is None or offset < start:
                 continue
-            if size >= capacity:
-                self.size = size
+            if key in last:
+                last[key] = offset
+            elif self._dict_bytes_left > 0:
+                last[key] = offset
+                self._dict_bytes_left -= len(key) + _DICT_OVERHEAD_BYTES
+            elif not table.put(key, offset):
                 return False
-            first, second = hash(key), hash(key + _SECOND)
-            at = first % slots * _WORDS
-            while table[at + 2]:
-                if table[at] == first and table[at + 1] == second:
-                    break
-                at += _WORDS
-                if at == end:
-                    at = 0
-            else:
-                size += 1
-                table[at] = first
-                table[at + 1] = second
-            table[at + 2] = offset_plus_1
-            self.latest_offset = offset_plus_1 - 1
-        self.size = size
+            self.latest_offset = offset
         return True
 
     def last_offsets(self, keys: Sequence[bytes | None]) -> list[int]:
         """The last offset of each key; NOT_FOUND if it is not in the map, NO_KEY for None."""
-        table, slots, end = self._table, self._slots, self._slots * _WORDS
-        found = []
-        for key in keys:
-            if key is None:
-                found.append(NO_KEY)
-                continue
-            first = hash(key)
-            at = first % slots * _WORDS
-            while offset_plus_1 := table[at + 2]:
-                if table[at] == first and table[at + 1] == hash(key + _SECOND):
-                    break
-                at += _WORDS
-                if at == end:
-                    at = 0
-            found.append(offset_plus_1 - 1)
+        found = list(map(self._last.get, keys, repeat(NOT_FOUND)))
+        if self._table.size:
+            get = self._table.get
+            for number, offset in enumerate(found):
+                if offset < 0 and (key := keys[number]) is not None:
+                    found[number] = get(key)
         return found
 
     def raise_latest_offset(self, offset: int) -> None:
         """Let the map cover offsets up to this one, keyed records or not."""
         self.latest_offset = max(self.latest_offset, offset)
 
-    @property
-    def utilization(self) -> float:
-        """Share of the slots in use."""
-        return self.size / self._slots
+    def __len__(self) -> int:
+        return len(self._last) - 1 + self._table.size
+
+
+class _Table:
+    """The slots; their memory is touched, and so taken, only as the table fills."""
+
+    def __init__(self, memory_bytes: int, load_factor: float, most_records: int | None) -> None:
+        slots = max(memory_bytes // _SLOT_BYTES, 2)
+        if most_records is not None:
+            slots = min(slots, int(most_records / load_factor) + 2)
+        self._slots = slots
+        self._words = memoryview(mmap(-1, slots * _SLOT_BYTES)).cast("q")
+        self._capacity = max(int(slots * load_factor), 1)
+        self.size = 0
+
+    def put(self, key: bytes, offset: int) -> bool:
+        """Note a key's offset; False if that is one key too many."""
+        words, end = self._words, self._slots * _WORDS
+        first, second = hash(key), hash(key + _SECOND)
+        at = first % self._slots * _WORDS
+        while words[at + 2]:
+            if words[at] == first and words[at + 1] == second:
+                break
+            at += _WORDS
+            if at == end:
+                at = 0
+        else:
+            if self.size >= self._capacity:
+                return False
+            self.size += 1
+            words[at] = first
+            words[at + 1] = second
+        words[at + 2] = offset + 1
+        return True
+
+    def get(self, key: bytes) -> int:
+        """A key's offset or NOT_FOUND."""
+        words, end = self._words, self._slots * _WORDS
+        first = hash(key)
+        at = first % self._slots * _WORDS
+        while offset_plus_1 := words[at + 2]:
+            if words[at] == first and words[at + 1] == hash(key + _SECOND):
+                break
+            at += _WORDS
+            if at == end:
+                at = 0
+        return offset_plus_1 - 1
