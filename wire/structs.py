@@ -1,6 +1,7 @@
 """The codec of a struct at one version: its fields in wire order, then its tagged fields.
 
-A nullable struct is preceded by one byte: negative for null, 1 otherwise. Unknown tags stay
+A nullable struct is preceded by one byte: negative for null, 1 otherwise; as a tagged field
+by an unsigned varint, 0 for null (Kafka's MessageDataGenerator). Unknown tags stay
 with the value (`unknown_tagged_fields`) and are written back.
 """
 
@@ -41,6 +42,7 @@ class StructCodec(Codec):
         self.version = version
         self.flexible = flexible
         self.nullable = nullable
+        self.in_tag = False
         self.present: list[tuple[Field, Codec]] = []
         self.tagged: list[tuple[Field, Codec]] = []
         self.absent: list[Field] = []
@@ -55,14 +57,17 @@ class StructCodec(Codec):
         if not field.exists_at(self.version):
             self.absent.append(field)
         elif field.is_tagged_at(self.version):
-            self.tagged.append((field, field.bind(self.version, self.flexible)))
+            codec = field.bind(self.version, self.flexible)
+            if isinstance(codec, StructCodec):
+                codec.in_tag = True
+            self.tagged.append((field, codec))
         else:
             self.present.append((field, field.bind(self.version, self.flexible)))
 
     # Reference path.
 
     def _parse(self, stream: IO[bytes], context: Context, path: str) -> Any:
-        if self.nullable and Int8._parse(stream, context, path) < 0:
+        if self.nullable and self._parse_null(stream, context, path):
             return None
         value = self.cls()
         for field, codec in self.present:
@@ -70,6 +75,11 @@ class StructCodec(Codec):
         if self.flexible:
             self._parse_tags(value, stream, context, path)
         return value
+
+    def _parse_null(self, stream: IO[bytes], context: Context, path: str) -> bool:
+        if self.in_tag:
+            return bool(UVARINT._parse(stream, context, path) == 0)
+        return bool(Int8._parse(stream, context, path) < 0)
 
     def _parse_tags(self, value: Any, stream: IO[bytes], context: Context, path: str) -> None:
         count = UVARINT._parse(stream, context, path)
@@ -101,7 +111,7 @@ class StructCodec(Codec):
         if obj is None:
             if not self.nullable:
                 raise Malformed(NULL, path)
-            return Int8._build(-1, stream, context, path)
+            return Int8._build(0 if self.in_tag else -1, stream, context, path)
         if self.nullable:
             Int8._build(1, stream, context, path)
         for field in self.absent:
@@ -134,8 +144,8 @@ class StructCodec(Codec):
         if not self.nullable:
             self._emit_fields(out, value)
             return value
-        flag = out.fixed("b")
-        with out.block(f"if {flag} < 0:"):
+        flag = out.uvarint() if self.in_tag else out.fixed("b")
+        with out.block(f"if {flag} == 0:" if self.in_tag else f"if {flag} < 0:"):
             out.line(f"{value} = None")
         with out.block("else:"):
             self._emit_fields(out, value)
@@ -199,7 +209,7 @@ class StructCodec(Codec):
             self._emit_write(out, value)
             return
         with out.block(f"if {value} is None:"):
-            out.fixed("b", "-1")
+            out.fixed("b", "0" if self.in_tag else "-1")
         with out.block("else:"):
             out.fixed("b", "1")
             self._emit_write(out, value)
