@@ -139,9 +139,10 @@ def to_text(kind: Kind, value: Any) -> str | None:
 def _java_double(value: float) -> str:
     if value == 0 or 1e-3 <= abs(value) < 1e7:
         return repr(float(value))
-    mantissa, _, exponent = f"{value:e}".partition("e")
-    digits = repr(value).partition("e")[0] if "e" in repr(value) else mantissa.rstrip("0")
-    return f"{digits if '.' in digits else digits + '.0'}E{int(exponent)}".replace(".E", ".0E")
+    exponent = int(f"{value:e}".partition("e")[2])
+    digits = repr(value).partition("e")[0].replace(".", "").strip("-0")
+    sign = "-" if value < 0 else ""
+    return f"{sign}{digits[0]}.{digits[1:] or '0'}E{exponent}"
 
 
 def _topic_entry(
@@ -188,6 +189,13 @@ def _defined(name: str, release: int) -> Setting | None:
     return setting if setting is not None and "plugin" not in setting.flags else None
 
 
+def _kafka_default(name: str, release: int) -> str | None:
+    """The default, as far as Kafka's definitions have one (a plugin's settings have none)."""
+    setting = settings(release).get(name)
+    outside = setting is not None and setting.flags & {"plugin", "dynamic-only"}
+    return None if outside else default_text(name, release)
+
+
 def _shown_value(config: BrokerConfig, name: str, setting: Setting | None) -> str | None:
     text = config.text(name)
     if setting is None or text is None:
@@ -201,7 +209,7 @@ def _synonyms(config: BrokerConfig, name: str) -> Iterator[Synonym]:
         (ConfigSource.DYNAMIC_BROKER_CONFIG, config.dynamic_broker.get),
         (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, config.dynamic_default.get),
         (ConfigSource.STATIC_BROKER_CONFIG, config.static.get),
-        (ConfigSource.DEFAULT_CONFIG, lambda each: default_text(each, config.release)),
+        (ConfigSource.DEFAULT_CONFIG, lambda each: _kafka_default(each, config.release)),
     )
     setting = _defined(name, config.release)
     sensitive = setting is None or setting.sensitive
