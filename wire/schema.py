@@ -157,6 +157,7 @@ def field(
     until: int | None = None,
     nullable: Span | None = None,
     default: Any = UNSET,
+    default_factory: Any = UNSET,
     tag: int | None = None,
     ignorable: bool | Span = False,
     flexible: bool = True,
@@ -166,8 +167,9 @@ def field(
     """Declare a field of `kind` (a codec or a struct class).
 
     `since`/`until`: first and last version that has it. `nullable`: versions in which null
-    may stand for it. `default`: what a version without it reads, Kafka's zero value unless
-    given. `tag`: it travels as a tagged field. `ignorable`: a set value may be dropped where
+    may stand for it. `default` or `default_factory` (list, or the struct class): what a version
+    without it reads, Kafka's zero value unless given; a field that not all versions have names
+    it, so that a type checker does not ask for the field. `tag`: it travels as a tagged field. `ignorable`: a set value may be dropped where
     the version lacks it (True everywhere, or a span). `flexible=False`: old length prefixes
     even in flexible versions. `kafka_name`: Kafka's CamelCase name where ours differs.
     `secret`: never shown in a repr.
@@ -177,7 +179,7 @@ def field(
         since=since,
         until=until,
         nullable=nullable,
-        default=default,
+        default=EMPTY_LIST if default_factory is list else default,
         tag=tag,
         ignorable=ignorable,
         flexible=flexible,

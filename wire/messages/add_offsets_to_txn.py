@@ -24,5 +24,5 @@ class AddOffsetsToTxnRequest(Message):
 class AddOffsetsToTxnResponse(Message):
     """Whether the group's offsets partition joined the transaction."""
 
-    throttle_time_ms: int = field(Int32)
-    error_code: int = field(Int16)
+    throttle_time_ms: int = field(Int32, default=0)
+    error_code: int = field(Int16, default=0)

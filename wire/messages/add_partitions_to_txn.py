@@ -16,7 +16,7 @@ from barnabas.wire.strings import String
 @struct
 class AddPartitionsToTxnTopic(Struct):
     name: str = field(String)
-    partitions: list[int] = field(Array(Int32))
+    partitions: list[int] = field(Array(Int32), default_factory=list)
 
 
 @struct
@@ -26,21 +26,23 @@ class AddPartitionsToTxnTransaction(Struct):
     producer_epoch: int = field(Int16)
     # only check, add nothing
     verify_only: bool = field(Boolean)
-    topics: list[AddPartitionsToTxnTopic] = field(Array(AddPartitionsToTxnTopic))
+    topics: list[AddPartitionsToTxnTopic] = field(
+        Array(AddPartitionsToTxnTopic), default_factory=list
+    )
 
 
 @message(ApiKey.ADD_PARTITIONS_TO_TXN, versions=(0, 5), flexible=3)
 class AddPartitionsToTxnRequest(Message):
     """Put partitions under a transaction, or verify that they are."""
 
-    v3_and_below_transactional_id: str = field(String, until=3)
-    v3_and_below_producer_id: int = field(Int64, until=3)
-    v3_and_below_producer_epoch: int = field(Int16, until=3)
+    v3_and_below_transactional_id: str = field(String, until=3, default="")
+    v3_and_below_producer_id: int = field(Int64, until=3, default=0)
+    v3_and_below_producer_epoch: int = field(Int16, until=3, default=0)
     v3_and_below_topics: list[AddPartitionsToTxnTopic] = field(
-        Array(AddPartitionsToTxnTopic), until=3
+        Array(AddPartitionsToTxnTopic), until=3, default_factory=list
     )
     transactions: list[AddPartitionsToTxnTransaction] = field(
-        Array(AddPartitionsToTxnTransaction), since=4
+        Array(AddPartitionsToTxnTransaction), since=4, default_factory=list
     )
 
 
@@ -54,25 +56,27 @@ class AddPartitionsToTxnPartitionResult(Struct):
 class AddPartitionsToTxnTopicResult(Struct):
     name: str = field(String)
     results_by_partition: list[AddPartitionsToTxnPartitionResult] = field(
-        Array(AddPartitionsToTxnPartitionResult)
+        Array(AddPartitionsToTxnPartitionResult), default_factory=list
     )
 
 
 @struct
 class AddPartitionsToTxnResult(Struct):
     transactional_id: str = field(String)
-    topic_results: list[AddPartitionsToTxnTopicResult] = field(Array(AddPartitionsToTxnTopicResult))
+    topic_results: list[AddPartitionsToTxnTopicResult] = field(
+        Array(AddPartitionsToTxnTopicResult), default_factory=list
+    )
 
 
 @message(ApiKey.ADD_PARTITIONS_TO_TXN, versions=(0, 5), flexible=3)
 class AddPartitionsToTxnResponse(Message):
     """Per partition, whether it is under the transaction."""
 
-    throttle_time_ms: int = field(Int32)
+    throttle_time_ms: int = field(Int32, default=0)
     results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult] = field(
-        Array(AddPartitionsToTxnTopicResult), until=3
+        Array(AddPartitionsToTxnTopicResult), until=3, default_factory=list
     )
-    error_code: int = field(Int16, since=4, ignorable=True)
+    error_code: int = field(Int16, since=4, ignorable=True, default=0)
     results_by_transaction: list[AddPartitionsToTxnResult] = field(
-        Array(AddPartitionsToTxnResult), since=4
+        Array(AddPartitionsToTxnResult), since=4, default_factory=list
     )

@@ -25,7 +25,7 @@ class AddRaftVoterRequest(Message):
     timeout_ms: int = field(Int32)
     voter_id: int = field(Int32)
     voter_directory_id: Uuid = field(UUID)
-    listeners: list[Listener] = field(Array(Listener))
+    listeners: list[Listener] = field(Array(Listener), default_factory=list)
     ack_when_committed: bool = field(Boolean, since=1, default=True)
 
 
@@ -33,6 +33,6 @@ class AddRaftVoterRequest(Message):
 class AddRaftVoterResponse(Message):
     """Whether the voter was added."""
 
-    throttle_time_ms: int = field(Int32)
-    error_code: int = field(Int16)
-    error_message: str | None = field(String, nullable=0, ignorable=True)
+    throttle_time_ms: int = field(Int32, default=0)
+    error_code: int = field(Int16, default=0)
+    error_message: str | None = field(String, nullable=0, ignorable=True, default="")

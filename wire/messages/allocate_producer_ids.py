@@ -19,7 +19,7 @@ class AllocateProducerIdsRequest(Message):
 class AllocateProducerIdsResponse(Message):
     """The block of producer ids the broker now owns."""
 
-    throttle_time_ms: int = field(Int32)
-    error_code: int = field(Int16)
+    throttle_time_ms: int = field(Int32, default=0)
+    error_code: int = field(Int16, default=0)
     producer_id_start: int = field(Int64)
     producer_id_len: int = field(Int32)

@@ -25,15 +25,15 @@ class OpData(Struct):
 
 @struct
 class EntryDataRequest(Struct):
-    entity: list[EntityDataRequest] = field(Array(EntityDataRequest))
-    ops: list[OpData] = field(Array(OpData))
+    entity: list[EntityDataRequest] = field(Array(EntityDataRequest), default_factory=list)
+    ops: list[OpData] = field(Array(OpData), default_factory=list)
 
 
 @message(ApiKey.ALTER_CLIENT_QUOTAS, versions=(0, 1), flexible=1)
 class AlterClientQuotasRequest(Message):
     """Set or remove quotas of users, clients and addresses."""
 
-    entries: list[EntryDataRequest] = field(Array(EntryDataRequest))
+    entries: list[EntryDataRequest] = field(Array(EntryDataRequest), default_factory=list)
     validate_only: bool = field(Boolean)
 
 
@@ -45,14 +45,14 @@ class EntityDataResponse(Struct):
 
 @struct
 class EntryDataResponse(Struct):
-    error_code: int = field(Int16)
-    error_message: str | None = field(String, nullable=0)
-    entity: list[EntityDataResponse] = field(Array(EntityDataResponse))
+    error_code: int = field(Int16, default=0)
+    error_message: str | None = field(String, nullable=0, default="")
+    entity: list[EntityDataResponse] = field(Array(EntityDataResponse), default_factory=list)
 
 
 @message(ApiKey.ALTER_CLIENT_QUOTAS, versions=(0, 1), flexible=1)
 class AlterClientQuotasResponse(Message):
     """Per quota entity, whether the change was taken."""
 
-    throttle_time_ms: int = field(Int32)
-    entries: list[EntryDataResponse] = field(Array(EntryDataResponse))
+    throttle_time_ms: int = field(Int32, default=0)
+    entries: list[EntryDataResponse] = field(Array(EntryDataResponse), default_factory=list)

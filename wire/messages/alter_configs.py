@@ -20,21 +20,21 @@ class AlterableConfig(Struct):
 class AlterConfigsResource(Struct):
     resource_type: int = field(Int8)
     resource_name: str = field(String)
-    configs: list[AlterableConfig] = field(Array(AlterableConfig))
+    configs: list[AlterableConfig] = field(Array(AlterableConfig), default_factory=list)
 
 
 @message(ApiKey.ALTER_CONFIGS, versions=(0, 2), flexible=2)
 class AlterConfigsRequest(Message):
     """Replace all dynamic settings of resources."""
 
-    resources: list[AlterConfigsResource] = field(Array(AlterConfigsResource))
+    resources: list[AlterConfigsResource] = field(Array(AlterConfigsResource), default_factory=list)
     validate_only: bool = field(Boolean)
 
 
 @struct
 class AlterConfigsResourceResponse(Struct):
-    error_code: int = field(Int16)
-    error_message: str | None = field(String, nullable=0)
+    error_code: int = field(Int16, default=0)
+    error_message: str | None = field(String, nullable=0, default="")
     resource_type: int = field(Int8)
     resource_name: str = field(String)
 
@@ -43,5 +43,7 @@ class AlterConfigsResourceResponse(Struct):
 class AlterConfigsResponse(Message):
     """Per resource, whether its settings were replaced."""
 
-    throttle_time_ms: int = field(Int32)
-    responses: list[AlterConfigsResourceResponse] = field(Array(AlterConfigsResourceResponse))
+    throttle_time_ms: int = field(Int32, default=0)
+    responses: list[AlterConfigsResourceResponse] = field(
+        Array(AlterConfigsResourceResponse), default_factory=list
+    )

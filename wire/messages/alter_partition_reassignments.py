@@ -19,7 +19,9 @@ class ReassignablePartition(Struct):
 @struct
 class ReassignableTopic(Struct):
     name: str = field(String)
-    partitions: list[ReassignablePartition] = field(Array(ReassignablePartition))
+    partitions: list[ReassignablePartition] = field(
+        Array(ReassignablePartition), default_factory=list
+    )
 
 
 @message(ApiKey.ALTER_PARTITION_REASSIGNMENTS, versions=(0, 1), flexible=0)
@@ -28,28 +30,32 @@ class AlterPartitionReassignmentsRequest(Message):
 
     timeout_ms: int = field(Int32, default=60000)
     allow_replication_factor_change: bool = field(Boolean, since=1, default=True)
-    topics: list[ReassignableTopic] = field(Array(ReassignableTopic))
+    topics: list[ReassignableTopic] = field(Array(ReassignableTopic), default_factory=list)
 
 
 @struct
 class ReassignablePartitionResponse(Struct):
     partition_index: int = field(Int32)
-    error_code: int = field(Int16)
-    error_message: str | None = field(String, nullable=0)
+    error_code: int = field(Int16, default=0)
+    error_message: str | None = field(String, nullable=0, default="")
 
 
 @struct
 class ReassignableTopicResponse(Struct):
     name: str = field(String)
-    partitions: list[ReassignablePartitionResponse] = field(Array(ReassignablePartitionResponse))
+    partitions: list[ReassignablePartitionResponse] = field(
+        Array(ReassignablePartitionResponse), default_factory=list
+    )
 
 
 @message(ApiKey.ALTER_PARTITION_REASSIGNMENTS, versions=(0, 1), flexible=0)
 class AlterPartitionReassignmentsResponse(Message):
     """Per partition, whether the move was accepted."""
 
-    throttle_time_ms: int = field(Int32)
+    throttle_time_ms: int = field(Int32, default=0)
     allow_replication_factor_change: bool = field(Boolean, since=1, default=True, ignorable=True)
-    error_code: int = field(Int16)
-    error_message: str | None = field(String, nullable=0)
-    responses: list[ReassignableTopicResponse] = field(Array(ReassignableTopicResponse))
+    error_code: int = field(Int16, default=0)
+    error_message: str | None = field(String, nullable=0, default="")
+    responses: list[ReassignableTopicResponse] = field(
+        Array(ReassignableTopicResponse), default_factory=list
+    )

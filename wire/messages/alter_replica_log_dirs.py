@@ -13,33 +13,35 @@ from barnabas.wire.strings import String
 @struct
 class AlterReplicaLogDirTopic(Struct):
     name: str = field(String)
-    partitions: list[int] = field(Array(Int32))
+    partitions: list[int] = field(Array(Int32), default_factory=list)
 
 
 @struct
 class AlterReplicaLogDir(Struct):
     path: str = field(String)
-    topics: list[AlterReplicaLogDirTopic] = field(Array(AlterReplicaLogDirTopic))
+    topics: list[AlterReplicaLogDirTopic] = field(
+        Array(AlterReplicaLogDirTopic), default_factory=list
+    )
 
 
 @message(ApiKey.ALTER_REPLICA_LOG_DIRS, versions=(0, 2), flexible=2)
 class AlterReplicaLogDirsRequest(Message):
     """Move a broker's replicas between its data directories."""
 
-    dirs: list[AlterReplicaLogDir] = field(Array(AlterReplicaLogDir))
+    dirs: list[AlterReplicaLogDir] = field(Array(AlterReplicaLogDir), default_factory=list)
 
 
 @struct
 class AlterReplicaLogDirPartitionResult(Struct):
     partition_index: int = field(Int32)
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
 
 
 @struct
 class AlterReplicaLogDirTopicResult(Struct):
     topic_name: str = field(String)
     partitions: list[AlterReplicaLogDirPartitionResult] = field(
-        Array(AlterReplicaLogDirPartitionResult)
+        Array(AlterReplicaLogDirPartitionResult), default_factory=list
     )
 
 
@@ -47,5 +49,7 @@ class AlterReplicaLogDirTopicResult(Struct):
 class AlterReplicaLogDirsResponse(Message):
     """Per partition, whether the directory move was accepted."""
 
-    throttle_time_ms: int = field(Int32)
-    results: list[AlterReplicaLogDirTopicResult] = field(Array(AlterReplicaLogDirTopicResult))
+    throttle_time_ms: int = field(Int32, default=0)
+    results: list[AlterReplicaLogDirTopicResult] = field(
+        Array(AlterReplicaLogDirTopicResult), default_factory=list
+    )

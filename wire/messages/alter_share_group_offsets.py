@@ -20,7 +20,7 @@ class AlterShareGroupOffsetsRequestPartition(Struct):
 class AlterShareGroupOffsetsRequestTopic(Struct):
     topic_name: str = field(String)
     partitions: list[AlterShareGroupOffsetsRequestPartition] = field(
-        Array(AlterShareGroupOffsetsRequestPartition)
+        Array(AlterShareGroupOffsetsRequestPartition), default_factory=list
     )
 
 
@@ -30,14 +30,14 @@ class AlterShareGroupOffsetsRequest(Message):
 
     group_id: str = field(String)
     topics: list[AlterShareGroupOffsetsRequestTopic] = field(
-        Array(AlterShareGroupOffsetsRequestTopic)
+        Array(AlterShareGroupOffsetsRequestTopic), default_factory=list
     )
 
 
 @struct
 class AlterShareGroupOffsetsResponsePartition(Struct):
     partition_index: int = field(Int32)
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
     error_message: str | None = field(String, nullable=0, default=None)
 
 
@@ -46,7 +46,7 @@ class AlterShareGroupOffsetsResponseTopic(Struct):
     topic_name: str = field(String)
     topic_id: Uuid = field(UUID)
     partitions: list[AlterShareGroupOffsetsResponsePartition] = field(
-        Array(AlterShareGroupOffsetsResponsePartition)
+        Array(AlterShareGroupOffsetsResponsePartition), default_factory=list
     )
 
 
@@ -54,9 +54,9 @@ class AlterShareGroupOffsetsResponseTopic(Struct):
 class AlterShareGroupOffsetsResponse(Message):
     """Per partition, whether the start offset was set."""
 
-    throttle_time_ms: int = field(Int32)
-    error_code: int = field(Int16)
+    throttle_time_ms: int = field(Int32, default=0)
+    error_code: int = field(Int16, default=0)
     error_message: str | None = field(String, nullable=0, default=None)
     responses: list[AlterShareGroupOffsetsResponseTopic] = field(
-        Array(AlterShareGroupOffsetsResponseTopic)
+        Array(AlterShareGroupOffsetsResponseTopic), default_factory=list
     )

@@ -30,20 +30,26 @@ class ScramCredentialUpsertion(Struct):
 class AlterUserScramCredentialsRequest(Message):
     """Store and delete users' SCRAM credentials."""
 
-    deletions: list[ScramCredentialDeletion] = field(Array(ScramCredentialDeletion))
-    upsertions: list[ScramCredentialUpsertion] = field(Array(ScramCredentialUpsertion))
+    deletions: list[ScramCredentialDeletion] = field(
+        Array(ScramCredentialDeletion), default_factory=list
+    )
+    upsertions: list[ScramCredentialUpsertion] = field(
+        Array(ScramCredentialUpsertion), default_factory=list
+    )
 
 
 @struct
 class AlterUserScramCredentialsResult(Struct):
     user: str = field(String)
-    error_code: int = field(Int16)
-    error_message: str | None = field(String, nullable=0)
+    error_code: int = field(Int16, default=0)
+    error_message: str | None = field(String, nullable=0, default="")
 
 
 @message(ApiKey.ALTER_USER_SCRAM_CREDENTIALS, versions=(0, 0), flexible=0)
 class AlterUserScramCredentialsResponse(Message):
     """Per user, whether the credentials changed."""
 
-    throttle_time_ms: int = field(Int32)
-    results: list[AlterUserScramCredentialsResult] = field(Array(AlterUserScramCredentialsResult))
+    throttle_time_ms: int = field(Int32, default=0)
+    results: list[AlterUserScramCredentialsResult] = field(
+        Array(AlterUserScramCredentialsResult), default_factory=list
+    )

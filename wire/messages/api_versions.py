@@ -20,8 +20,8 @@ from barnabas.wire.strings import String
 class ApiVersionsRequest(Message):
     """Ask which APIs and versions the broker speaks."""
 
-    client_software_name: str = field(String, since=3, ignorable=True)
-    client_software_version: str = field(String, since=3, ignorable=True)
+    client_software_name: str = field(String, since=3, ignorable=True, default="")
+    client_software_version: str = field(String, since=3, ignorable=True, default="")
     cluster_id: str | None = field(String, since=5, nullable=0, default=None, ignorable=True)
     # id of the broker the client means to reach, -1 if unknown
     node_id: int = field(Int32, since=5, default=-1, ignorable=True)
@@ -52,15 +52,15 @@ class FinalizedFeatureKey(Struct):
 class ApiVersionsResponse(Message):
     """APIs with their version ranges, and cluster features."""
 
-    error_code: int = field(Int16)
-    api_keys: list[ApiVersion] = field(Array(ApiVersion))
-    throttle_time_ms: int = field(Int32, since=1, ignorable=True)
+    error_code: int = field(Int16, default=0)
+    api_keys: list[ApiVersion] = field(Array(ApiVersion), default_factory=list)
+    throttle_time_ms: int = field(Int32, since=1, ignorable=True, default=0)
     supported_features: list[SupportedFeatureKey] = field(
-        Array(SupportedFeatureKey), since=3, tag=0, ignorable=True
+        Array(SupportedFeatureKey), since=3, tag=0, ignorable=True, default_factory=list
     )
     # -1 if unknown
     finalized_features_epoch: int = field(Int64, since=3, default=-1, tag=1, ignorable=True)
     finalized_features: list[FinalizedFeatureKey] = field(
-        Array(FinalizedFeatureKey), since=3, tag=2, ignorable=True
+        Array(FinalizedFeatureKey), since=3, tag=2, ignorable=True, default_factory=list
     )
-    zk_migration_ready: bool = field(Boolean, since=3, tag=3, ignorable=True)
+    zk_migration_ready: bool = field(Boolean, since=3, tag=3, ignorable=True, default=False)

@@ -5,7 +5,7 @@ from barnabas.wire.arrays import Array
 from barnabas.wire.primitives import UUID, Int16, Int32, Uint16
 from barnabas.wire.schema import Message, Struct, field, message, struct
 from barnabas.wire.strings import String
-from barnabas.wire.uuids import Uuid
+from barnabas.wire.uuids import ZERO_UUID, Uuid
 
 # v0 (KIP-595) ·
 # v1 flexible (KIP-482); voter_id, voter_directory_id, leader_endpoints, tagged node_endpoints
@@ -15,7 +15,7 @@ from barnabas.wire.uuids import Uuid
 @struct
 class PartitionDataRequest(Struct):
     partition_index: int = field(Int32)
-    voter_directory_id: Uuid = field(UUID, since=1, ignorable=True)
+    voter_directory_id: Uuid = field(UUID, since=1, ignorable=True, default=ZERO_UUID)
     leader_id: int = field(Int32)
     leader_epoch: int = field(Int32)
 
@@ -23,7 +23,9 @@ class PartitionDataRequest(Struct):
 @struct
 class TopicDataRequest(Struct):
     topic_name: str = field(String)
-    partitions: list[PartitionDataRequest] = field(Array(PartitionDataRequest))
+    partitions: list[PartitionDataRequest] = field(
+        Array(PartitionDataRequest), default_factory=list
+    )
 
 
 @struct
@@ -39,14 +41,16 @@ class BeginQuorumEpochRequest(Message):
 
     cluster_id: str | None = field(String, nullable=0, default=None)
     voter_id: int = field(Int32, since=1, default=-1, ignorable=True)
-    topics: list[TopicDataRequest] = field(Array(TopicDataRequest))
-    leader_endpoints: list[LeaderEndpoint] = field(Array(LeaderEndpoint), since=1, ignorable=True)
+    topics: list[TopicDataRequest] = field(Array(TopicDataRequest), default_factory=list)
+    leader_endpoints: list[LeaderEndpoint] = field(
+        Array(LeaderEndpoint), since=1, ignorable=True, default_factory=list
+    )
 
 
 @struct
 class PartitionDataResponse(Struct):
     partition_index: int = field(Int32)
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
     leader_id: int = field(Int32)
     leader_epoch: int = field(Int32)
 
@@ -54,7 +58,9 @@ class PartitionDataResponse(Struct):
 @struct
 class TopicDataResponse(Struct):
     topic_name: str = field(String)
-    partitions: list[PartitionDataResponse] = field(Array(PartitionDataResponse))
+    partitions: list[PartitionDataResponse] = field(
+        Array(PartitionDataResponse), default_factory=list
+    )
 
 
 @struct
@@ -68,6 +74,8 @@ class NodeEndpoint(Struct):
 class BeginQuorumEpochResponse(Message):
     """The voter's view of leader and epoch."""
 
-    error_code: int = field(Int16)
-    topics: list[TopicDataResponse] = field(Array(TopicDataResponse))
-    node_endpoints: list[NodeEndpoint] = field(Array(NodeEndpoint), since=1, tag=0)
+    error_code: int = field(Int16, default=0)
+    topics: list[TopicDataResponse] = field(Array(TopicDataResponse), default_factory=list)
+    node_endpoints: list[NodeEndpoint] = field(
+        Array(NodeEndpoint), since=1, tag=0, default_factory=list
+    )

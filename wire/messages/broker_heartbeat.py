@@ -19,7 +19,7 @@ class BrokerHeartbeatRequest(Message):
     current_metadata_offset: int = field(Int64)
     want_fence: bool = field(Boolean)
     want_shut_down: bool = field(Boolean)
-    offline_log_dirs: list[Uuid] = field(Array(UUID), since=1, tag=0)
+    offline_log_dirs: list[Uuid] = field(Array(UUID), since=1, tag=0, default_factory=list)
     cordoned_log_dirs: list[Uuid] | None = field(
         Array(UUID), since=2, nullable=0, default=None, tag=1
     )
@@ -29,8 +29,8 @@ class BrokerHeartbeatRequest(Message):
 class BrokerHeartbeatResponse(Message):
     """The controller's view of the broker: fenced, caught up, may stop."""
 
-    throttle_time_ms: int = field(Int32)
-    error_code: int = field(Int16)
+    throttle_time_ms: int = field(Int32, default=0)
+    error_code: int = field(Int16, default=0)
     is_caught_up: bool = field(Boolean)
     is_fenced: bool = field(Boolean, default=True)
     should_shut_down: bool = field(Boolean)

@@ -34,11 +34,11 @@ class BrokerRegistrationRequest(Message):
     broker_id: int = field(Int32)
     cluster_id: str = field(String)
     incarnation_id: Uuid = field(UUID)
-    listeners: list[Listener] = field(Array(Listener))
-    features: list[Feature] = field(Array(Feature))
+    listeners: list[Listener] = field(Array(Listener), default_factory=list)
+    features: list[Feature] = field(Array(Feature), default_factory=list)
     rack: str | None = field(String, nullable=0)
-    is_migrating_zk_broker: bool = field(Boolean, since=1)
-    log_dirs: list[Uuid] = field(Array(UUID), since=2, ignorable=True)
+    is_migrating_zk_broker: bool = field(Boolean, since=1, default=False)
+    log_dirs: list[Uuid] = field(Array(UUID), since=2, ignorable=True, default_factory=list)
     # epoch before a clean shutdown, -1 if unknown
     previous_broker_epoch: int = field(Int64, since=3, default=-1, ignorable=True)
 
@@ -47,6 +47,6 @@ class BrokerRegistrationRequest(Message):
 class BrokerRegistrationResponse(Message):
     """The epoch of this registration."""
 
-    throttle_time_ms: int = field(Int32)
-    error_code: int = field(Int16)
+    throttle_time_ms: int = field(Int32, default=0)
+    error_code: int = field(Int16, default=0)
     broker_epoch: int = field(Int64, default=-1)

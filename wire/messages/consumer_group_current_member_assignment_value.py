@@ -11,8 +11,10 @@ from barnabas.wire.uuids import Uuid
 @struct
 class TopicPartitions(Struct):
     topic_id: Uuid = field(UUID)
-    partitions: list[int] = field(Array(Int32))
-    assignment_epochs: list[int] | None = field(Array(Int32), nullable=0, tag=0)
+    partitions: list[int] = field(Array(Int32), default_factory=list)
+    assignment_epochs: list[int] | None = field(
+        Array(Int32), nullable=0, tag=0, default_factory=list
+    )
 
 
 @message(versions=(0, 0), flexible=0)
@@ -20,5 +22,7 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
     member_epoch: int = field(Int32)
     previous_member_epoch: int = field(Int32)
     state: int = field(Int8)
-    assigned_partitions: list[TopicPartitions] = field(Array(TopicPartitions))
-    partitions_pending_revocation: list[TopicPartitions] = field(Array(TopicPartitions))
+    assigned_partitions: list[TopicPartitions] = field(Array(TopicPartitions), default_factory=list)
+    partitions_pending_revocation: list[TopicPartitions] = field(
+        Array(TopicPartitions), default_factory=list
+    )

@@ -13,7 +13,7 @@ from barnabas.wire.uuids import Uuid
 @struct
 class TopicPartitionsRequest(Struct):
     topic_id: Uuid = field(UUID)
-    partitions: list[int] = field(Array(Int32))
+    partitions: list[int] = field(Array(Int32), default_factory=list)
 
 
 @message(ApiKey.CONSUMER_GROUP_HEARTBEAT, versions=(0, 1), flexible=0)
@@ -41,20 +41,22 @@ class ConsumerGroupHeartbeatRequest(Message):
 @struct
 class TopicPartitionsResponse(Struct):
     topic_id: Uuid = field(UUID)
-    partitions: list[int] = field(Array(Int32))
+    partitions: list[int] = field(Array(Int32), default_factory=list)
 
 
 @struct
 class Assignment(Struct):
-    topic_partitions: list[TopicPartitionsResponse] = field(Array(TopicPartitionsResponse))
+    topic_partitions: list[TopicPartitionsResponse] = field(
+        Array(TopicPartitionsResponse), default_factory=list
+    )
 
 
 @message(ApiKey.CONSUMER_GROUP_HEARTBEAT, versions=(0, 1), flexible=0)
 class ConsumerGroupHeartbeatResponse(Message):
     """The member's epoch and, if it changed, its assignment."""
 
-    throttle_time_ms: int = field(Int32)
-    error_code: int = field(Int16)
+    throttle_time_ms: int = field(Int32, default=0)
+    error_code: int = field(Int16, default=0)
     error_message: str | None = field(String, nullable=0, default=None)
     member_id: str | None = field(String, nullable=0, default=None)
     member_epoch: int = field(Int32)

@@ -17,7 +17,7 @@ class ClassicProtocol(Struct):
 @struct
 class ClassicMemberMetadata(Struct):
     session_timeout_ms: int = field(Int32)
-    supported_protocols: list[ClassicProtocol] = field(Array(ClassicProtocol))
+    supported_protocols: list[ClassicProtocol] = field(Array(ClassicProtocol), default_factory=list)
 
 
 @message(versions=(0, 0), flexible=0)
@@ -26,10 +26,10 @@ class ConsumerGroupMemberMetadataValue(Message):
     rack_id: str | None = field(String, nullable=0)
     client_id: str = field(String)
     client_host: str = field(String)
-    subscribed_topic_names: list[str] = field(Array(String))
+    subscribed_topic_names: list[str] = field(Array(String), default_factory=list)
     subscribed_topic_regex: str | None = field(String, nullable=0)
     rebalance_timeout_ms: int = field(Int32, default=-1)
     server_assignor: str | None = field(String, nullable=0)
     classic_member_metadata: ClassicMemberMetadata | None = field(
-        ClassicMemberMetadata, nullable=0, tag=0
+        ClassicMemberMetadata, nullable=0, tag=0, default=None
     )

@@ -9,4 +9,4 @@ from barnabas.wire.schema import Message, field, message
 @message(versions=(0, 0), flexible=0)
 class ConsumerGroupMetadataValue(Message):
     epoch: int = field(Int32)
-    metadata_hash: int = field(Int64, tag=0)
+    metadata_hash: int = field(Int64, tag=0, default=0)

@@ -12,7 +12,7 @@ from barnabas.wire.uuids import Uuid
 @struct
 class PartitionMetadata(Struct):
     partition: int = field(Int32)
-    racks: list[str] = field(Array(String))
+    racks: list[str] = field(Array(String), default_factory=list)
 
 
 @struct
@@ -20,9 +20,11 @@ class TopicMetadata(Struct):
     topic_id: Uuid = field(UUID)
     topic_name: str = field(String)
     num_partitions: int = field(Int32)
-    partition_metadata: list[PartitionMetadata] = field(Array(PartitionMetadata))
+    partition_metadata: list[PartitionMetadata] = field(
+        Array(PartitionMetadata), default_factory=list
+    )
 
 
 @message(versions=(0, 0), flexible=0)
 class ConsumerGroupPartitionMetadataValue(Message):
-    topics: list[TopicMetadata] = field(Array(TopicMetadata))
+    topics: list[TopicMetadata] = field(Array(TopicMetadata), default_factory=list)

@@ -10,6 +10,6 @@ from barnabas.wire.strings import String
 
 @message(versions=(0, 0), flexible=0)
 class ConsumerGroupRegularExpressionValue(Message):
-    topics: list[str] = field(Array(String))
+    topics: list[str] = field(Array(String), default_factory=list)
     version: int = field(Int64)
     timestamp: int = field(Int64)

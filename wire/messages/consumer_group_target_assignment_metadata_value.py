@@ -9,4 +9,4 @@ from barnabas.wire.schema import Message, field, message
 @message(versions=(0, 0), flexible=0)
 class ConsumerGroupTargetAssignmentMetadataValue(Message):
     assignment_epoch: int = field(Int32)
-    assignment_timestamp: int = field(Int64, tag=0, ignorable=True)
+    assignment_timestamp: int = field(Int64, tag=0, ignorable=True, default=0)

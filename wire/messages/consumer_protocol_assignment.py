@@ -12,10 +12,10 @@ from barnabas.wire.strings import Bytes, String
 @struct
 class TopicPartition(Struct):
     topic: str = field(String)
-    partitions: list[int] = field(Array(Int32))
+    partitions: list[int] = field(Array(Int32), default_factory=list)
 
 
 @message(versions=(0, 3))
 class ConsumerProtocolAssignment(Message):
-    assigned_partitions: list[TopicPartition] = field(Array(TopicPartition))
+    assigned_partitions: list[TopicPartition] = field(Array(TopicPartition), default_factory=list)
     user_data: bytes | None = field(Bytes, nullable=0, default=None)

@@ -12,13 +12,15 @@ from barnabas.wire.strings import Bytes, String
 @struct
 class TopicPartition(Struct):
     topic: str = field(String)
-    partitions: list[int] = field(Array(Int32))
+    partitions: list[int] = field(Array(Int32), default_factory=list)
 
 
 @message(versions=(0, 3))
 class ConsumerProtocolSubscription(Message):
-    topics: list[str] = field(Array(String))
+    topics: list[str] = field(Array(String), default_factory=list)
     user_data: bytes | None = field(Bytes, nullable=0, default=None)
-    owned_partitions: list[TopicPartition] = field(Array(TopicPartition), since=1, ignorable=True)
+    owned_partitions: list[TopicPartition] = field(
+        Array(TopicPartition), since=1, ignorable=True, default_factory=list
+    )
     generation_id: int = field(Int32, since=2, default=-1, ignorable=True)
     rack_id: str | None = field(String, since=3, nullable=0, default=None, ignorable=True)

@@ -28,5 +28,7 @@ class RemainingPartition(Struct):
 class ControlledShutdownResponse(Message):
     """Partitions the stopping broker still leads."""
 
-    error_code: int = field(Int16)
-    remaining_partitions: list[RemainingPartition] = field(Array(RemainingPartition))
+    error_code: int = field(Int16, default=0)
+    remaining_partitions: list[RemainingPartition] = field(
+        Array(RemainingPartition), default_factory=list
+    )

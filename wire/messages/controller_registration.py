@@ -32,14 +32,14 @@ class ControllerRegistrationRequest(Message):
     controller_id: int = field(Int32)
     incarnation_id: Uuid = field(UUID)
     zk_migration_ready: bool = field(Boolean)
-    listeners: list[Listener] = field(Array(Listener))
-    features: list[Feature] = field(Array(Feature))
+    listeners: list[Listener] = field(Array(Listener), default_factory=list)
+    features: list[Feature] = field(Array(Feature), default_factory=list)
 
 
 @message(ApiKey.CONTROLLER_REGISTRATION, versions=(0, 0), flexible=0)
 class ControllerRegistrationResponse(Message):
     """Whether the controller was registered."""
 
-    throttle_time_ms: int = field(Int32)
-    error_code: int = field(Int16)
-    error_message: str | None = field(String, nullable=0)
+    throttle_time_ms: int = field(Int32, default=0)
+    error_code: int = field(Int16, default=0)
+    error_message: str | None = field(String, nullable=0, default="")

@@ -27,18 +27,18 @@ class AclCreation(Struct):
 class CreateAclsRequest(Message):
     """Create access rules."""
 
-    creations: list[AclCreation] = field(Array(AclCreation))
+    creations: list[AclCreation] = field(Array(AclCreation), default_factory=list)
 
 
 @struct
 class AclCreationResult(Struct):
-    error_code: int = field(Int16)
-    error_message: str | None = field(String, nullable=0)
+    error_code: int = field(Int16, default=0)
+    error_message: str | None = field(String, nullable=0, default="")
 
 
 @message(ApiKey.CREATE_ACLS, versions=(0, 3), flexible=2)
 class CreateAclsResponse(Message):
     """Per rule, whether it was created."""
 
-    throttle_time_ms: int = field(Int32)
-    results: list[AclCreationResult] = field(Array(AclCreationResult))
+    throttle_time_ms: int = field(Int32, default=0)
+    results: list[AclCreationResult] = field(Array(AclCreationResult), default_factory=list)

@@ -23,9 +23,9 @@ class CreateDelegationTokenRequest(Message):
     """Create a delegation token for a principal."""
 
     # null: the caller owns the token
-    owner_principal_type: str | None = field(String, since=3, nullable=0)
-    owner_principal_name: str | None = field(String, since=3, nullable=0)
-    renewers: list[CreatableRenewers] = field(Array(CreatableRenewers))
+    owner_principal_type: str | None = field(String, since=3, nullable=0, default="")
+    owner_principal_name: str | None = field(String, since=3, nullable=0, default="")
+    renewers: list[CreatableRenewers] = field(Array(CreatableRenewers), default_factory=list)
     # -1 for the broker's limit
     max_lifetime_ms: int = field(Int64)
 
@@ -34,14 +34,14 @@ class CreateDelegationTokenRequest(Message):
 class CreateDelegationTokenResponse(Message):
     """The new token, its secret and its times."""
 
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
     principal_type: str = field(String)
     principal_name: str = field(String)
-    token_requester_principal_type: str = field(String, since=3)
-    token_requester_principal_name: str = field(String, since=3)
+    token_requester_principal_type: str = field(String, since=3, default="")
+    token_requester_principal_name: str = field(String, since=3, default="")
     issue_timestamp_ms: int = field(Int64)
     expiry_timestamp_ms: int = field(Int64)
     max_timestamp_ms: int = field(Int64)
     token_id: str = field(String)
     hmac: bytes = field(Bytes, secret=True)
-    throttle_time_ms: int = field(Int32)
+    throttle_time_ms: int = field(Int32, default=0)

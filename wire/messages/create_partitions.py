@@ -12,7 +12,7 @@ from barnabas.wire.strings import String
 
 @struct
 class CreatePartitionsAssignment(Struct):
-    broker_ids: list[int] = field(Array(Int32))
+    broker_ids: list[int] = field(Array(Int32), default_factory=list)
 
 
 @struct
@@ -22,7 +22,7 @@ class CreatePartitionsTopic(Struct):
     count: int = field(Int32)
     # null: the controller places the replicas
     assignments: list[CreatePartitionsAssignment] | None = field(
-        Array(CreatePartitionsAssignment), nullable=0
+        Array(CreatePartitionsAssignment), nullable=0, default_factory=list
     )
 
 
@@ -30,7 +30,7 @@ class CreatePartitionsTopic(Struct):
 class CreatePartitionsRequest(Message):
     """Raise the partition count of topics."""
 
-    topics: list[CreatePartitionsTopic] = field(Array(CreatePartitionsTopic))
+    topics: list[CreatePartitionsTopic] = field(Array(CreatePartitionsTopic), default_factory=list)
     timeout_ms: int = field(Int32)
     validate_only: bool = field(Boolean)
 
@@ -38,7 +38,7 @@ class CreatePartitionsRequest(Message):
 @struct
 class CreatePartitionsTopicResult(Struct):
     name: str = field(String)
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
     error_message: str | None = field(String, nullable=0, default=None)
 
 
@@ -46,5 +46,7 @@ class CreatePartitionsTopicResult(Struct):
 class CreatePartitionsResponse(Message):
     """Per topic, whether its partitions were added."""
 
-    throttle_time_ms: int = field(Int32)
-    results: list[CreatePartitionsTopicResult] = field(Array(CreatePartitionsTopicResult))
+    throttle_time_ms: int = field(Int32, default=0)
+    results: list[CreatePartitionsTopicResult] = field(
+        Array(CreatePartitionsTopicResult), default_factory=list
+    )

@@ -5,7 +5,7 @@ from barnabas.wire.arrays import Array
 from barnabas.wire.primitives import UUID, Boolean, Int8, Int16, Int32
 from barnabas.wire.schema import Message, Struct, field, message, struct
 from barnabas.wire.strings import String
-from barnabas.wire.uuids import Uuid
+from barnabas.wire.uuids import ZERO_UUID, Uuid
 
 # v0 topics, timeout_ms (KIP-4) · v1 validate_only, error_message ·
 # v2 throttle_time_ms (KIP-124) ·
@@ -20,7 +20,7 @@ from barnabas.wire.uuids import Uuid
 @struct
 class CreatableReplicaAssignment(Struct):
     partition_index: int = field(Int32)
-    broker_ids: list[int] = field(Array(Int32))
+    broker_ids: list[int] = field(Array(Int32), default_factory=list)
 
 
 @struct
@@ -36,17 +36,19 @@ class CreatableTopic(Struct):
     num_partitions: int = field(Int32)
     # -1 with assignments, or for the default
     replication_factor: int = field(Int16)
-    assignments: list[CreatableReplicaAssignment] = field(Array(CreatableReplicaAssignment))
-    configs: list[CreatableTopicConfig] = field(Array(CreatableTopicConfig))
+    assignments: list[CreatableReplicaAssignment] = field(
+        Array(CreatableReplicaAssignment), default_factory=list
+    )
+    configs: list[CreatableTopicConfig] = field(Array(CreatableTopicConfig), default_factory=list)
 
 
 @message(ApiKey.CREATE_TOPICS, versions=(0, 7), flexible=5)
 class CreateTopicsRequest(Message):
     """Create topics."""
 
-    topics: list[CreatableTopic] = field(Array(CreatableTopic))
+    topics: list[CreatableTopic] = field(Array(CreatableTopic), default_factory=list)
     timeout_ms: int = field(Int32, default=60000, kafka_name="timeoutMs")
-    validate_only: bool = field(Boolean, since=1, kafka_name="validateOnly")
+    validate_only: bool = field(Boolean, since=1, kafka_name="validateOnly", default=False)
 
 
 @struct
@@ -62,15 +64,15 @@ class CreatableTopicConfigs(Struct):
 @struct
 class CreatableTopicResult(Struct):
     name: str = field(String)
-    topic_id: Uuid = field(UUID, since=7, ignorable=True)
-    error_code: int = field(Int16)
-    error_message: str | None = field(String, since=1, nullable=0, ignorable=True)
-    topic_config_error_code: int = field(Int16, since=5, tag=0, ignorable=True)
+    topic_id: Uuid = field(UUID, since=7, ignorable=True, default=ZERO_UUID)
+    error_code: int = field(Int16, default=0)
+    error_message: str | None = field(String, since=1, nullable=0, ignorable=True, default="")
+    topic_config_error_code: int = field(Int16, since=5, tag=0, ignorable=True, default=0)
     num_partitions: int = field(Int32, since=5, default=-1, ignorable=True)
     replication_factor: int = field(Int16, since=5, default=-1, ignorable=True)
     # null when the caller may not see them
     configs: list[CreatableTopicConfigs] | None = field(
-        Array(CreatableTopicConfigs), since=5, nullable=0, ignorable=True
+        Array(CreatableTopicConfigs), since=5, nullable=0, ignorable=True, default_factory=list
     )
 
 
@@ -78,5 +80,5 @@ class CreatableTopicResult(Struct):
 class CreateTopicsResponse(Message):
     """Per topic, whether it was created, its id and settings."""
 
-    throttle_time_ms: int = field(Int32, since=2, ignorable=True)
-    topics: list[CreatableTopicResult] = field(Array(CreatableTopicResult))
+    throttle_time_ms: int = field(Int32, since=2, ignorable=True, default=0)
+    topics: list[CreatableTopicResult] = field(Array(CreatableTopicResult), default_factory=list)

@@ -26,13 +26,13 @@ class DeleteAclsFilter(Struct):
 class DeleteAclsRequest(Message):
     """Delete the access rules that match filters."""
 
-    filters: list[DeleteAclsFilter] = field(Array(DeleteAclsFilter))
+    filters: list[DeleteAclsFilter] = field(Array(DeleteAclsFilter), default_factory=list)
 
 
 @struct
 class DeleteAclsMatchingAcl(Struct):
-    error_code: int = field(Int16)
-    error_message: str | None = field(String, nullable=0)
+    error_code: int = field(Int16, default=0)
+    error_message: str | None = field(String, nullable=0, default="")
     resource_type: int = field(Int8)
     resource_name: str = field(String)
     pattern_type: int = field(Int8, since=1, default=3)
@@ -44,14 +44,18 @@ class DeleteAclsMatchingAcl(Struct):
 
 @struct
 class DeleteAclsFilterResult(Struct):
-    error_code: int = field(Int16)
-    error_message: str | None = field(String, nullable=0)
-    matching_acls: list[DeleteAclsMatchingAcl] = field(Array(DeleteAclsMatchingAcl))
+    error_code: int = field(Int16, default=0)
+    error_message: str | None = field(String, nullable=0, default="")
+    matching_acls: list[DeleteAclsMatchingAcl] = field(
+        Array(DeleteAclsMatchingAcl), default_factory=list
+    )
 
 
 @message(ApiKey.DELETE_ACLS, versions=(0, 3), flexible=2)
 class DeleteAclsResponse(Message):
     """Per filter, the rules that were deleted."""
 
-    throttle_time_ms: int = field(Int32)
-    filter_results: list[DeleteAclsFilterResult] = field(Array(DeleteAclsFilterResult))
+    throttle_time_ms: int = field(Int32, default=0)
+    filter_results: list[DeleteAclsFilterResult] = field(
+        Array(DeleteAclsFilterResult), default_factory=list
+    )

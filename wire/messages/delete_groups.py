@@ -14,13 +14,13 @@ from barnabas.wire.strings import String
 class DeleteGroupsRequest(Message):
     """Delete empty groups and their offsets."""
 
-    groups_names: list[str] = field(Array(String))
+    groups_names: list[str] = field(Array(String), default_factory=list)
 
 
 @struct
 class DeletableGroupResult(Struct):
     group_id: str = field(String)
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
     error_message: str | None = field(String, since=3, nullable=0, default=None, ignorable=True)
 
 
@@ -28,5 +28,5 @@ class DeletableGroupResult(Struct):
 class DeleteGroupsResponse(Message):
     """Per group, whether it was deleted."""
 
-    throttle_time_ms: int = field(Int32)
-    results: list[DeletableGroupResult] = field(Array(DeletableGroupResult))
+    throttle_time_ms: int = field(Int32, default=0)
+    results: list[DeletableGroupResult] = field(Array(DeletableGroupResult), default_factory=list)

@@ -20,14 +20,16 @@ class DeleteRecordsPartition(Struct):
 @struct
 class DeleteRecordsTopic(Struct):
     name: str = field(String)
-    partitions: list[DeleteRecordsPartition] = field(Array(DeleteRecordsPartition))
+    partitions: list[DeleteRecordsPartition] = field(
+        Array(DeleteRecordsPartition), default_factory=list
+    )
 
 
 @message(ApiKey.DELETE_RECORDS, versions=(0, 2), flexible=2)
 class DeleteRecordsRequest(Message):
     """Drop records below an offset."""
 
-    topics: list[DeleteRecordsTopic] = field(Array(DeleteRecordsTopic))
+    topics: list[DeleteRecordsTopic] = field(Array(DeleteRecordsTopic), default_factory=list)
     timeout_ms: int = field(Int32)
 
 
@@ -36,18 +38,22 @@ class DeleteRecordsPartitionResult(Struct):
     partition_index: int = field(Int32)
     # -1 on error
     low_watermark: int = field(Int64)
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
 
 
 @struct
 class DeleteRecordsTopicResult(Struct):
     name: str = field(String)
-    partitions: list[DeleteRecordsPartitionResult] = field(Array(DeleteRecordsPartitionResult))
+    partitions: list[DeleteRecordsPartitionResult] = field(
+        Array(DeleteRecordsPartitionResult), default_factory=list
+    )
 
 
 @message(ApiKey.DELETE_RECORDS, versions=(0, 2), flexible=2)
 class DeleteRecordsResponse(Message):
     """Per partition, the new log start offset."""
 
-    throttle_time_ms: int = field(Int32)
-    topics: list[DeleteRecordsTopicResult] = field(Array(DeleteRecordsTopicResult))
+    throttle_time_ms: int = field(Int32, default=0)
+    topics: list[DeleteRecordsTopicResult] = field(
+        Array(DeleteRecordsTopicResult), default_factory=list
+    )

@@ -21,7 +21,7 @@ class DeleteShareGroupOffsetsRequest(Message):
 
     group_id: str = field(String)
     topics: list[DeleteShareGroupOffsetsRequestTopic] = field(
-        Array(DeleteShareGroupOffsetsRequestTopic)
+        Array(DeleteShareGroupOffsetsRequestTopic), default_factory=list
     )
 
 
@@ -29,7 +29,7 @@ class DeleteShareGroupOffsetsRequest(Message):
 class DeleteShareGroupOffsetsResponseTopic(Struct):
     topic_name: str = field(String)
     topic_id: Uuid = field(UUID)
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
     error_message: str | None = field(String, nullable=0, default=None)
 
 
@@ -37,9 +37,9 @@ class DeleteShareGroupOffsetsResponseTopic(Struct):
 class DeleteShareGroupOffsetsResponse(Message):
     """Per topic, whether the state was forgotten."""
 
-    throttle_time_ms: int = field(Int32)
-    error_code: int = field(Int16)
+    throttle_time_ms: int = field(Int32, default=0)
+    error_code: int = field(Int16, default=0)
     error_message: str | None = field(String, nullable=0, default=None)
     responses: list[DeleteShareGroupOffsetsResponseTopic] = field(
-        Array(DeleteShareGroupOffsetsResponseTopic)
+        Array(DeleteShareGroupOffsetsResponseTopic), default_factory=list
     )

@@ -18,7 +18,7 @@ class PartitionData(Struct):
 @struct
 class DeleteStateData(Struct):
     topic_id: Uuid = field(UUID)
-    partitions: list[PartitionData] = field(Array(PartitionData))
+    partitions: list[PartitionData] = field(Array(PartitionData), default_factory=list)
 
 
 @message(ApiKey.DELETE_SHARE_GROUP_STATE, versions=(0, 0), flexible=0)
@@ -26,24 +26,24 @@ class DeleteShareGroupStateRequest(Message):
     """Tell the share coordinator to drop partitions' state."""
 
     group_id: str = field(String)
-    topics: list[DeleteStateData] = field(Array(DeleteStateData))
+    topics: list[DeleteStateData] = field(Array(DeleteStateData), default_factory=list)
 
 
 @struct
 class PartitionResult(Struct):
     partition: int = field(Int32)
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
     error_message: str | None = field(String, nullable=0, default=None)
 
 
 @struct
 class DeleteStateResult(Struct):
     topic_id: Uuid = field(UUID)
-    partitions: list[PartitionResult] = field(Array(PartitionResult))
+    partitions: list[PartitionResult] = field(Array(PartitionResult), default_factory=list)
 
 
 @message(ApiKey.DELETE_SHARE_GROUP_STATE, versions=(0, 0), flexible=0)
 class DeleteShareGroupStateResponse(Message):
     """Per partition, whether its state was dropped."""
 
-    results: list[DeleteStateResult] = field(Array(DeleteStateResult))
+    results: list[DeleteStateResult] = field(Array(DeleteStateResult), default_factory=list)

@@ -5,7 +5,7 @@ from barnabas.wire.arrays import Array
 from barnabas.wire.primitives import UUID, Int16, Int32
 from barnabas.wire.schema import Message, Struct, field, message, struct
 from barnabas.wire.strings import String
-from barnabas.wire.uuids import Uuid
+from barnabas.wire.uuids import ZERO_UUID, Uuid
 
 # v0 topic_names (KIP-4) · v1 throttle_time_ms (KIP-124) ·
 # v2 throttled responses are sent at once, the client waits (KIP-219) ·
@@ -25,16 +25,16 @@ class DeleteTopicState(Struct):
 class DeleteTopicsRequest(Message):
     """Delete topics."""
 
-    topic_names: list[str] = field(Array(String), until=5, ignorable=True)
-    topics: list[DeleteTopicState] = field(Array(DeleteTopicState), since=6)
+    topic_names: list[str] = field(Array(String), until=5, ignorable=True, default_factory=list)
+    topics: list[DeleteTopicState] = field(Array(DeleteTopicState), since=6, default_factory=list)
     timeout_ms: int = field(Int32)
 
 
 @struct
 class DeletableTopicResult(Struct):
     name: str | None = field(String, nullable=6)
-    topic_id: Uuid = field(UUID, since=6, ignorable=True)
-    error_code: int = field(Int16)
+    topic_id: Uuid = field(UUID, since=6, ignorable=True, default=ZERO_UUID)
+    error_code: int = field(Int16, default=0)
     error_message: str | None = field(String, since=5, nullable=0, default=None, ignorable=True)
 
 
@@ -42,5 +42,5 @@ class DeletableTopicResult(Struct):
 class DeleteTopicsResponse(Message):
     """Per topic, whether it was deleted."""
 
-    throttle_time_ms: int = field(Int32, since=1, ignorable=True)
-    responses: list[DeletableTopicResult] = field(Array(DeletableTopicResult))
+    throttle_time_ms: int = field(Int32, since=1, ignorable=True, default=0)
+    responses: list[DeletableTopicResult] = field(Array(DeletableTopicResult), default_factory=list)

@@ -43,14 +43,14 @@ class DescribeAclsResource(Struct):
     resource_type: int = field(Int8)
     resource_name: str = field(String)
     pattern_type: int = field(Int8, since=1, default=3)
-    acls: list[AclDescription] = field(Array(AclDescription))
+    acls: list[AclDescription] = field(Array(AclDescription), default_factory=list)
 
 
 @message(ApiKey.DESCRIBE_ACLS, versions=(0, 3), flexible=2)
 class DescribeAclsResponse(Message):
     """Matching access rules by resource."""
 
-    throttle_time_ms: int = field(Int32)
-    error_code: int = field(Int16)
-    error_message: str | None = field(String, nullable=0)
-    resources: list[DescribeAclsResource] = field(Array(DescribeAclsResource))
+    throttle_time_ms: int = field(Int32, default=0)
+    error_code: int = field(Int16, default=0)
+    error_message: str | None = field(String, nullable=0, default="")
+    resources: list[DescribeAclsResource] = field(Array(DescribeAclsResource), default_factory=list)

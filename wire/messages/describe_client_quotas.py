@@ -21,7 +21,7 @@ class ComponentData(Struct):
 class DescribeClientQuotasRequest(Message):
     """List the quotas that match a filter."""
 
-    components: list[ComponentData] = field(Array(ComponentData))
+    components: list[ComponentData] = field(Array(ComponentData), default_factory=list)
     # exclude entities with other components
     strict: bool = field(Boolean)
 
@@ -40,15 +40,15 @@ class ValueData(Struct):
 
 @struct
 class EntryData(Struct):
-    entity: list[EntityData] = field(Array(EntityData))
-    values: list[ValueData] = field(Array(ValueData))
+    entity: list[EntityData] = field(Array(EntityData), default_factory=list)
+    values: list[ValueData] = field(Array(ValueData), default_factory=list)
 
 
 @message(ApiKey.DESCRIBE_CLIENT_QUOTAS, versions=(0, 1), flexible=1)
 class DescribeClientQuotasResponse(Message):
     """Matching quota entities and their values."""
 
-    throttle_time_ms: int = field(Int32)
-    error_code: int = field(Int16)
-    error_message: str | None = field(String, nullable=0)
-    entries: list[EntryData] | None = field(Array(EntryData), nullable=0)
+    throttle_time_ms: int = field(Int32, default=0)
+    error_code: int = field(Int16, default=0)
+    error_message: str | None = field(String, nullable=0, default="")
+    entries: list[EntryData] | None = field(Array(EntryData), nullable=0, default_factory=list)

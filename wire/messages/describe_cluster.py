@@ -17,7 +17,7 @@ class DescribeClusterRequest(Message):
     include_cluster_authorized_operations: bool = field(Boolean)
     # 1 brokers, 2 controllers
     endpoint_type: int = field(Int8, since=1, default=1)
-    include_fenced_brokers: bool = field(Boolean, since=2)
+    include_fenced_brokers: bool = field(Boolean, since=2, default=False)
 
 
 @struct
@@ -26,19 +26,19 @@ class DescribeClusterBroker(Struct):
     host: str = field(String)
     port: int = field(Int32)
     rack: str | None = field(String, nullable=0, default=None)
-    is_fenced: bool = field(Boolean, since=2)
+    is_fenced: bool = field(Boolean, since=2, default=False)
 
 
 @message(ApiKey.DESCRIBE_CLUSTER, versions=(0, 2), flexible=0)
 class DescribeClusterResponse(Message):
     """The cluster's id, controller and nodes."""
 
-    throttle_time_ms: int = field(Int32)
-    error_code: int = field(Int16)
+    throttle_time_ms: int = field(Int32, default=0)
+    error_code: int = field(Int16, default=0)
     error_message: str | None = field(String, nullable=0, default=None)
     endpoint_type: int = field(Int8, since=1, default=1)
     cluster_id: str = field(String)
     # -1 if there is none
     controller_id: int = field(Int32, default=-1)
-    brokers: list[DescribeClusterBroker] = field(Array(DescribeClusterBroker))
+    brokers: list[DescribeClusterBroker] = field(Array(DescribeClusterBroker), default_factory=list)
     cluster_authorized_operations: int = field(Int32, default=-2147483648)

@@ -24,7 +24,7 @@ class DescribeDelegationTokenRequest(Message):
 
     # null for all owners
     owners: list[DescribeDelegationTokenOwner] | None = field(
-        Array(DescribeDelegationTokenOwner), nullable=0
+        Array(DescribeDelegationTokenOwner), nullable=0, default_factory=list
     )
 
 
@@ -38,20 +38,24 @@ class DescribedDelegationTokenRenewer(Struct):
 class DescribedDelegationToken(Struct):
     principal_type: str = field(String)
     principal_name: str = field(String)
-    token_requester_principal_type: str = field(String, since=3)
-    token_requester_principal_name: str = field(String, since=3)
+    token_requester_principal_type: str = field(String, since=3, default="")
+    token_requester_principal_name: str = field(String, since=3, default="")
     issue_timestamp: int = field(Int64)
     expiry_timestamp: int = field(Int64)
     max_timestamp: int = field(Int64)
     token_id: str = field(String)
     hmac: bytes = field(Bytes, secret=True)
-    renewers: list[DescribedDelegationTokenRenewer] = field(Array(DescribedDelegationTokenRenewer))
+    renewers: list[DescribedDelegationTokenRenewer] = field(
+        Array(DescribedDelegationTokenRenewer), default_factory=list
+    )
 
 
 @message(ApiKey.DESCRIBE_DELEGATION_TOKEN, versions=(0, 3), flexible=2)
 class DescribeDelegationTokenResponse(Message):
     """Tokens, their secrets, times and renewers."""
 
-    error_code: int = field(Int16)
-    tokens: list[DescribedDelegationToken] = field(Array(DescribedDelegationToken))
-    throttle_time_ms: int = field(Int32)
+    error_code: int = field(Int16, default=0)
+    tokens: list[DescribedDelegationToken] = field(
+        Array(DescribedDelegationToken), default_factory=list
+    )
+    throttle_time_ms: int = field(Int32, default=0)

@@ -17,8 +17,8 @@ from barnabas.wire.strings import Bytes, String
 class DescribeGroupsRequest(Message):
     """Describe classic groups."""
 
-    groups: list[str] = field(Array(String))
-    include_authorized_operations: bool = field(Boolean, since=3)
+    groups: list[str] = field(Array(String), default_factory=list)
+    include_authorized_operations: bool = field(Boolean, since=3, default=False)
 
 
 @struct
@@ -33,13 +33,13 @@ class DescribedGroupMember(Struct):
 
 @struct
 class DescribedGroup(Struct):
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
     error_message: str | None = field(String, since=6, nullable=0, default=None)
     group_id: str = field(String)
     group_state: str = field(String)
     protocol_type: str = field(String)
     protocol_data: str = field(String)
-    members: list[DescribedGroupMember] = field(Array(DescribedGroupMember))
+    members: list[DescribedGroupMember] = field(Array(DescribedGroupMember), default_factory=list)
     # bit per operation; the smallest int32 if not asked for
     authorized_operations: int = field(Int32, since=3, default=-2147483648)
 
@@ -48,5 +48,5 @@ class DescribedGroup(Struct):
 class DescribeGroupsResponse(Message):
     """State, protocol and members of each classic group."""
 
-    throttle_time_ms: int = field(Int32, since=1, ignorable=True)
-    groups: list[DescribedGroup] = field(Array(DescribedGroup))
+    throttle_time_ms: int = field(Int32, since=1, ignorable=True, default=0)
+    groups: list[DescribedGroup] = field(Array(DescribedGroup), default_factory=list)

@@ -14,7 +14,7 @@ from barnabas.wire.strings import String
 @struct
 class DescribableLogDirTopic(Struct):
     topic: str = field(String)
-    partitions: list[int] = field(Array(Int32))
+    partitions: list[int] = field(Array(Int32), default_factory=list)
 
 
 @message(ApiKey.DESCRIBE_LOG_DIRS, versions=(0, 5), flexible=2)
@@ -22,7 +22,9 @@ class DescribeLogDirsRequest(Message):
     """Ask what lies in a broker's data directories."""
 
     # null for all
-    topics: list[DescribableLogDirTopic] | None = field(Array(DescribableLogDirTopic), nullable=0)
+    topics: list[DescribableLogDirTopic] | None = field(
+        Array(DescribableLogDirTopic), nullable=0, default_factory=list
+    )
 
 
 @struct
@@ -38,25 +40,27 @@ class DescribeLogDirsPartition(Struct):
 @struct
 class DescribeLogDirsTopic(Struct):
     name: str = field(String)
-    partitions: list[DescribeLogDirsPartition] = field(Array(DescribeLogDirsPartition))
+    partitions: list[DescribeLogDirsPartition] = field(
+        Array(DescribeLogDirsPartition), default_factory=list
+    )
 
 
 @struct
 class DescribeLogDirsResult(Struct):
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
     log_dir: str = field(String)
-    topics: list[DescribeLogDirsTopic] = field(Array(DescribeLogDirsTopic))
+    topics: list[DescribeLogDirsTopic] = field(Array(DescribeLogDirsTopic), default_factory=list)
     # -1 if unknown
     total_bytes: int = field(Int64, since=4, default=-1, ignorable=True)
     # -1 if unknown
     usable_bytes: int = field(Int64, since=4, default=-1, ignorable=True)
-    is_cordoned: bool = field(Boolean, since=5, ignorable=True)
+    is_cordoned: bool = field(Boolean, since=5, ignorable=True, default=False)
 
 
 @message(ApiKey.DESCRIBE_LOG_DIRS, versions=(0, 5), flexible=2)
 class DescribeLogDirsResponse(Message):
     """Per data directory, its replicas, their sizes and its space."""
 
-    throttle_time_ms: int = field(Int32)
-    error_code: int = field(Int16, since=3, ignorable=True)
-    results: list[DescribeLogDirsResult] = field(Array(DescribeLogDirsResult))
+    throttle_time_ms: int = field(Int32, default=0)
+    error_code: int = field(Int16, since=3, ignorable=True, default=0)
+    results: list[DescribeLogDirsResult] = field(Array(DescribeLogDirsResult), default_factory=list)

@@ -12,14 +12,14 @@ from barnabas.wire.strings import String
 @struct
 class TopicRequest(Struct):
     name: str = field(String)
-    partition_indexes: list[int] = field(Array(Int32))
+    partition_indexes: list[int] = field(Array(Int32), default_factory=list)
 
 
 @message(ApiKey.DESCRIBE_PRODUCERS, versions=(0, 0), flexible=0)
 class DescribeProducersRequest(Message):
     """List the producers that partitions remember."""
 
-    topics: list[TopicRequest] = field(Array(TopicRequest))
+    topics: list[TopicRequest] = field(Array(TopicRequest), default_factory=list)
 
 
 @struct
@@ -37,20 +37,20 @@ class ProducerState(Struct):
 @struct
 class PartitionResponse(Struct):
     partition_index: int = field(Int32)
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
     error_message: str | None = field(String, nullable=0, default=None)
-    active_producers: list[ProducerState] = field(Array(ProducerState))
+    active_producers: list[ProducerState] = field(Array(ProducerState), default_factory=list)
 
 
 @struct
 class TopicResponse(Struct):
     name: str = field(String)
-    partitions: list[PartitionResponse] = field(Array(PartitionResponse))
+    partitions: list[PartitionResponse] = field(Array(PartitionResponse), default_factory=list)
 
 
 @message(ApiKey.DESCRIBE_PRODUCERS, versions=(0, 0), flexible=0)
 class DescribeProducersResponse(Message):
     """Per partition, its producers, epochs and sequences."""
 
-    throttle_time_ms: int = field(Int32)
-    topics: list[TopicResponse] = field(Array(TopicResponse))
+    throttle_time_ms: int = field(Int32, default=0)
+    topics: list[TopicResponse] = field(Array(TopicResponse), default_factory=list)

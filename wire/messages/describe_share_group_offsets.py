@@ -13,14 +13,14 @@ from barnabas.wire.uuids import Uuid
 @struct
 class DescribeShareGroupOffsetsRequestTopic(Struct):
     topic_name: str = field(String)
-    partitions: list[int] = field(Array(Int32))
+    partitions: list[int] = field(Array(Int32), default_factory=list)
 
 
 @struct
 class DescribeShareGroupOffsetsRequestGroup(Struct):
     group_id: str = field(String)
     topics: list[DescribeShareGroupOffsetsRequestTopic] | None = field(
-        Array(DescribeShareGroupOffsetsRequestTopic), nullable=0
+        Array(DescribeShareGroupOffsetsRequestTopic), nullable=0, default_factory=list
     )
 
 
@@ -29,7 +29,7 @@ class DescribeShareGroupOffsetsRequest(Message):
     """Ask where share groups stand."""
 
     groups: list[DescribeShareGroupOffsetsRequestGroup] = field(
-        Array(DescribeShareGroupOffsetsRequestGroup)
+        Array(DescribeShareGroupOffsetsRequestGroup), default_factory=list
     )
 
 
@@ -39,7 +39,7 @@ class DescribeShareGroupOffsetsResponsePartition(Struct):
     start_offset: int = field(Int64)
     leader_epoch: int = field(Int32)
     lag: int = field(Int64, since=1, default=-1, ignorable=True)
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
     error_message: str | None = field(String, nullable=0, default=None)
 
 
@@ -48,7 +48,7 @@ class DescribeShareGroupOffsetsResponseTopic(Struct):
     topic_name: str = field(String)
     topic_id: Uuid = field(UUID)
     partitions: list[DescribeShareGroupOffsetsResponsePartition] = field(
-        Array(DescribeShareGroupOffsetsResponsePartition)
+        Array(DescribeShareGroupOffsetsResponsePartition), default_factory=list
     )
 
 
@@ -56,9 +56,9 @@ class DescribeShareGroupOffsetsResponseTopic(Struct):
 class DescribeShareGroupOffsetsResponseGroup(Struct):
     group_id: str = field(String)
     topics: list[DescribeShareGroupOffsetsResponseTopic] = field(
-        Array(DescribeShareGroupOffsetsResponseTopic)
+        Array(DescribeShareGroupOffsetsResponseTopic), default_factory=list
     )
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
     error_message: str | None = field(String, nullable=0, default=None)
 
 
@@ -66,7 +66,7 @@ class DescribeShareGroupOffsetsResponseGroup(Struct):
 class DescribeShareGroupOffsetsResponse(Message):
     """Per partition, a share group's start offset and lag."""
 
-    throttle_time_ms: int = field(Int32)
+    throttle_time_ms: int = field(Int32, default=0)
     groups: list[DescribeShareGroupOffsetsResponseGroup] = field(
-        Array(DescribeShareGroupOffsetsResponseGroup)
+        Array(DescribeShareGroupOffsetsResponseGroup), default_factory=list
     )

@@ -19,7 +19,7 @@ class DescribeUserScramCredentialsRequest(Message):
     """List users' SCRAM mechanisms."""
 
     # null or empty for all
-    users: list[UserName] | None = field(Array(UserName), nullable=0)
+    users: list[UserName] | None = field(Array(UserName), nullable=0, default_factory=list)
 
 
 @struct
@@ -32,18 +32,18 @@ class CredentialInfo(Struct):
 @struct
 class DescribeUserScramCredentialsResult(Struct):
     user: str = field(String)
-    error_code: int = field(Int16)
-    error_message: str | None = field(String, nullable=0)
-    credential_infos: list[CredentialInfo] = field(Array(CredentialInfo))
+    error_code: int = field(Int16, default=0)
+    error_message: str | None = field(String, nullable=0, default="")
+    credential_infos: list[CredentialInfo] = field(Array(CredentialInfo), default_factory=list)
 
 
 @message(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, versions=(0, 0), flexible=0)
 class DescribeUserScramCredentialsResponse(Message):
     """Per user, mechanisms and iterations, never secrets."""
 
-    throttle_time_ms: int = field(Int32)
-    error_code: int = field(Int16)
-    error_message: str | None = field(String, nullable=0)
+    throttle_time_ms: int = field(Int32, default=0)
+    error_code: int = field(Int16, default=0)
+    error_message: str | None = field(String, nullable=0, default="")
     results: list[DescribeUserScramCredentialsResult] = field(
-        Array(DescribeUserScramCredentialsResult)
+        Array(DescribeUserScramCredentialsResult), default_factory=list
     )

@@ -23,14 +23,20 @@ class PartitionDataRequest(Struct):
     partition_index: int = field(Int32)
     leader_id: int = field(Int32)
     leader_epoch: int = field(Int32)
-    preferred_successors: list[int] = field(Array(Int32), until=0, ignorable=True)
-    preferred_candidates: list[ReplicaInfo] = field(Array(ReplicaInfo), since=1, ignorable=True)
+    preferred_successors: list[int] = field(
+        Array(Int32), until=0, ignorable=True, default_factory=list
+    )
+    preferred_candidates: list[ReplicaInfo] = field(
+        Array(ReplicaInfo), since=1, ignorable=True, default_factory=list
+    )
 
 
 @struct
 class TopicDataRequest(Struct):
     topic_name: str = field(String)
-    partitions: list[PartitionDataRequest] = field(Array(PartitionDataRequest))
+    partitions: list[PartitionDataRequest] = field(
+        Array(PartitionDataRequest), default_factory=list
+    )
 
 
 @struct
@@ -45,14 +51,16 @@ class EndQuorumEpochRequest(Message):
     """Tell voters that the quorum's leader resigns."""
 
     cluster_id: str | None = field(String, nullable=0, default=None)
-    topics: list[TopicDataRequest] = field(Array(TopicDataRequest))
-    leader_endpoints: list[LeaderEndpoint] = field(Array(LeaderEndpoint), since=1, ignorable=True)
+    topics: list[TopicDataRequest] = field(Array(TopicDataRequest), default_factory=list)
+    leader_endpoints: list[LeaderEndpoint] = field(
+        Array(LeaderEndpoint), since=1, ignorable=True, default_factory=list
+    )
 
 
 @struct
 class PartitionDataResponse(Struct):
     partition_index: int = field(Int32)
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
     leader_id: int = field(Int32)
     leader_epoch: int = field(Int32)
 
@@ -60,7 +68,9 @@ class PartitionDataResponse(Struct):
 @struct
 class TopicDataResponse(Struct):
     topic_name: str = field(String)
-    partitions: list[PartitionDataResponse] = field(Array(PartitionDataResponse))
+    partitions: list[PartitionDataResponse] = field(
+        Array(PartitionDataResponse), default_factory=list
+    )
 
 
 @struct
@@ -74,6 +84,8 @@ class NodeEndpoint(Struct):
 class EndQuorumEpochResponse(Message):
     """The voter's view of leader and epoch."""
 
-    error_code: int = field(Int16)
-    topics: list[TopicDataResponse] = field(Array(TopicDataResponse))
-    node_endpoints: list[NodeEndpoint] = field(Array(NodeEndpoint), since=1, tag=0)
+    error_code: int = field(Int16, default=0)
+    topics: list[TopicDataResponse] = field(Array(TopicDataResponse), default_factory=list)
+    node_endpoints: list[NodeEndpoint] = field(
+        Array(NodeEndpoint), since=1, tag=0, default_factory=list
+    )

@@ -26,8 +26,8 @@ class EndTxnRequest(Message):
 class EndTxnResponse(Message):
     """Whether the transaction ended, and the producer's next epoch."""
 
-    throttle_time_ms: int = field(Int32)
-    error_code: int = field(Int16)
+    throttle_time_ms: int = field(Int32, default=0)
+    error_code: int = field(Int16, default=0)
     # -1 unless the epoch was raised
     producer_id: int = field(Int64, since=5, default=-1, ignorable=True)
     producer_epoch: int = field(Int16, since=5, default=-1, ignorable=True)

@@ -22,4 +22,4 @@ class EnvelopeResponse(Message):
     """The controller's response to a forwarded request."""
 
     response_data: bytes | None = field(Bytes, nullable=0, default=None)
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)

@@ -5,7 +5,7 @@ from barnabas.wire.arrays import Array
 from barnabas.wire.primitives import UUID, Int8, Int16, Int32, Int64
 from barnabas.wire.schema import Message, Struct, field, message, struct
 from barnabas.wire.strings import Records, RecordsSource, String
-from barnabas.wire.uuids import Uuid
+from barnabas.wire.uuids import ZERO_UUID, Uuid
 
 # v0 min_bytes, max_wait_ms · v1 throttle_time_ms in the response (KIP-13) ·
 # v2 message format v1 in the response (KIP-32) ·
@@ -44,23 +44,23 @@ class FetchPartition(Struct):
     # the follower's own; -1 from a consumer
     log_start_offset: int = field(Int64, since=5, default=-1, ignorable=True)
     partition_max_bytes: int = field(Int32)
-    replica_directory_id: Uuid = field(UUID, since=17, tag=0, ignorable=True)
+    replica_directory_id: Uuid = field(UUID, since=17, tag=0, ignorable=True, default=ZERO_UUID)
     # -1 if unknown, the largest int64 if the replica cannot say
     high_watermark: int = field(Int64, since=18, default=9223372036854775807, tag=1, ignorable=True)
 
 
 @struct
 class FetchTopic(Struct):
-    topic: str = field(String, until=12, ignorable=True)
-    topic_id: Uuid = field(UUID, since=13, ignorable=True)
-    partitions: list[FetchPartition] = field(Array(FetchPartition))
+    topic: str = field(String, until=12, ignorable=True, default="")
+    topic_id: Uuid = field(UUID, since=13, ignorable=True, default=ZERO_UUID)
+    partitions: list[FetchPartition] = field(Array(FetchPartition), default_factory=list)
 
 
 @struct
 class ForgottenTopic(Struct):
-    topic: str = field(String, until=12, ignorable=True)
-    topic_id: Uuid = field(UUID, since=13, ignorable=True)
-    partitions: list[int] = field(Array(Int32))
+    topic: str = field(String, until=12, ignorable=True, default="")
+    topic_id: Uuid = field(UUID, since=13, ignorable=True, default=ZERO_UUID)
+    partitions: list[int] = field(Array(Int32), default_factory=list)
 
 
 @message(ApiKey.FETCH, versions=(0, 18), flexible=12)
@@ -72,21 +72,23 @@ class FetchRequest(Message):
     )
     # -1 consumer, -2 debugging consumer, else the follower's broker id
     replica_id: int = field(Int32, until=14, default=-1)
-    replica_state: ReplicaState | None = field(ReplicaState, since=15, tag=1)
+    replica_state: ReplicaState | None = field(ReplicaState, since=15, tag=1, default=None)
     max_wait_ms: int = field(Int32)
     min_bytes: int = field(Int32)
     max_bytes: int = field(Int32, since=3, default=0x7FFFFFFF, ignorable=True)
     # 0 read uncommitted, 1 read committed
-    isolation_level: int = field(Int8, since=4, ignorable=True)
+    isolation_level: int = field(Int8, since=4, ignorable=True, default=0)
     # 0 for a new session or none
-    session_id: int = field(Int32, since=7, ignorable=True)
+    session_id: int = field(Int32, since=7, ignorable=True, default=0)
     # -1 no session, 0 full fetch that opens one, then counting up
     session_epoch: int = field(Int32, since=7, default=-1, ignorable=True)
-    topics: list[FetchTopic] = field(Array(FetchTopic))
+    topics: list[FetchTopic] = field(Array(FetchTopic), default_factory=list)
     # what leaves the session
-    forgotten_topics_data: list[ForgottenTopic] = field(Array(ForgottenTopic), since=7)
+    forgotten_topics_data: list[ForgottenTopic] = field(
+        Array(ForgottenTopic), since=7, default_factory=list
+    )
     # empty if the consumer has none
-    rack_id: str = field(String, since=11, ignorable=True)
+    rack_id: str = field(String, since=11, ignorable=True, default="")
 
 
 @struct
@@ -116,18 +118,18 @@ class AbortedTransaction(Struct):
 @struct
 class PartitionData(Struct):
     partition_index: int = field(Int32)
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
     high_watermark: int = field(Int64)
     # below it every transaction is decided
     last_stable_offset: int = field(Int64, since=4, default=-1, ignorable=True)
     log_start_offset: int = field(Int64, since=5, default=-1, ignorable=True)
     # epoch and end offset to truncate to
-    diverging_epoch: EpochEndOffset | None = field(EpochEndOffset, since=12, tag=0)
-    current_leader: LeaderIdAndEpoch | None = field(LeaderIdAndEpoch, since=12, tag=1)
-    snapshot_id: SnapshotId | None = field(SnapshotId, since=12, tag=2)
+    diverging_epoch: EpochEndOffset | None = field(EpochEndOffset, since=12, tag=0, default=None)
+    current_leader: LeaderIdAndEpoch | None = field(LeaderIdAndEpoch, since=12, tag=1, default=None)
+    snapshot_id: SnapshotId | None = field(SnapshotId, since=12, tag=2, default=None)
     # null unless read committed was asked for
     aborted_transactions: list[AbortedTransaction] | None = field(
-        Array(AbortedTransaction), since=4, nullable=0, ignorable=True
+        Array(AbortedTransaction), since=4, nullable=0, ignorable=True, default_factory=list
     )
     # -1 for the leader itself
     preferred_read_replica: int = field(Int32, since=11, default=-1)
@@ -137,9 +139,9 @@ class PartitionData(Struct):
 
 @struct
 class FetchableTopicResponse(Struct):
-    topic: str = field(String, until=12, ignorable=True)
-    topic_id: Uuid = field(UUID, since=13, ignorable=True)
-    partitions: list[PartitionData] = field(Array(PartitionData))
+    topic: str = field(String, until=12, ignorable=True, default="")
+    topic_id: Uuid = field(UUID, since=13, ignorable=True, default=ZERO_UUID)
+    partitions: list[PartitionData] = field(Array(PartitionData), default_factory=list)
 
 
 @struct
@@ -154,9 +156,13 @@ class NodeEndpoint(Struct):
 class FetchResponse(Message):
     """Record batches and the offsets that bound them."""
 
-    throttle_time_ms: int = field(Int32, since=1, ignorable=True)
-    error_code: int = field(Int16, since=7, ignorable=True)
+    throttle_time_ms: int = field(Int32, since=1, ignorable=True, default=0)
+    error_code: int = field(Int16, since=7, ignorable=True, default=0)
     # 0 if the fetch belongs to no session
-    session_id: int = field(Int32, since=7)
-    responses: list[FetchableTopicResponse] = field(Array(FetchableTopicResponse))
-    node_endpoints: list[NodeEndpoint] = field(Array(NodeEndpoint), since=16, tag=0)
+    session_id: int = field(Int32, since=7, default=0)
+    responses: list[FetchableTopicResponse] = field(
+        Array(FetchableTopicResponse), default_factory=list
+    )
+    node_endpoints: list[NodeEndpoint] = field(
+        Array(NodeEndpoint), since=16, tag=0, default_factory=list
+    )

@@ -5,7 +5,7 @@ from barnabas.wire.arrays import Array
 from barnabas.wire.primitives import UUID, Int16, Int32, Int64, Uint16
 from barnabas.wire.schema import Message, Struct, field, message, struct
 from barnabas.wire.strings import Records, RecordsSource, String
-from barnabas.wire.uuids import Uuid
+from barnabas.wire.uuids import ZERO_UUID, Uuid
 
 # v0 (KIP-630) · v1 tagged replica_directory_id and node_endpoints (KIP-853)
 
@@ -22,13 +22,15 @@ class PartitionSnapshotRequest(Struct):
     current_leader_epoch: int = field(Int32)
     snapshot_id: SnapshotIdRequest = field(SnapshotIdRequest)
     position: int = field(Int64)
-    replica_directory_id: Uuid = field(UUID, since=1, tag=0, ignorable=True)
+    replica_directory_id: Uuid = field(UUID, since=1, tag=0, ignorable=True, default=ZERO_UUID)
 
 
 @struct
 class TopicSnapshotRequest(Struct):
     name: str = field(String)
-    partitions: list[PartitionSnapshotRequest] = field(Array(PartitionSnapshotRequest))
+    partitions: list[PartitionSnapshotRequest] = field(
+        Array(PartitionSnapshotRequest), default_factory=list
+    )
 
 
 @message(ApiKey.FETCH_SNAPSHOT, versions=(0, 1), flexible=0)
@@ -38,7 +40,7 @@ class FetchSnapshotRequest(Message):
     cluster_id: str | None = field(String, nullable=0, default=None, tag=0)
     replica_id: int = field(Int32, default=-1)
     max_bytes: int = field(Int32, default=0x7FFFFFFF)
-    topics: list[TopicSnapshotRequest] = field(Array(TopicSnapshotRequest))
+    topics: list[TopicSnapshotRequest] = field(Array(TopicSnapshotRequest), default_factory=list)
 
 
 @struct
@@ -56,9 +58,9 @@ class LeaderIdAndEpoch(Struct):
 @struct
 class PartitionSnapshotResponse(Struct):
     index: int = field(Int32)
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
     snapshot_id: SnapshotIdResponse = field(SnapshotIdResponse)
-    current_leader: LeaderIdAndEpoch | None = field(LeaderIdAndEpoch, tag=0)
+    current_leader: LeaderIdAndEpoch | None = field(LeaderIdAndEpoch, tag=0, default=None)
     size: int = field(Int64)
     position: int = field(Int64)
     unaligned_records: RecordsSource | None = field(Records)
@@ -67,7 +69,9 @@ class PartitionSnapshotResponse(Struct):
 @struct
 class TopicSnapshotResponse(Struct):
     name: str = field(String)
-    partitions: list[PartitionSnapshotResponse] = field(Array(PartitionSnapshotResponse))
+    partitions: list[PartitionSnapshotResponse] = field(
+        Array(PartitionSnapshotResponse), default_factory=list
+    )
 
 
 @struct
@@ -81,7 +85,9 @@ class NodeEndpoint(Struct):
 class FetchSnapshotResponse(Message):
     """Bytes of a metadata snapshot from a position on."""
 
-    throttle_time_ms: int = field(Int32, ignorable=True)
-    error_code: int = field(Int16)
-    topics: list[TopicSnapshotResponse] = field(Array(TopicSnapshotResponse))
-    node_endpoints: list[NodeEndpoint] = field(Array(NodeEndpoint), since=1, tag=0)
+    throttle_time_ms: int = field(Int32, ignorable=True, default=0)
+    error_code: int = field(Int16, default=0)
+    topics: list[TopicSnapshotResponse] = field(Array(TopicSnapshotResponse), default_factory=list)
+    node_endpoints: list[NodeEndpoint] = field(
+        Array(NodeEndpoint), since=1, tag=0, default_factory=list
+    )

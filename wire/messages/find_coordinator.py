@@ -18,10 +18,10 @@ from barnabas.wire.strings import String
 class FindCoordinatorRequest(Message):
     """Find the broker that coordinates groups or transactions."""
 
-    key: str = field(String, until=3)
+    key: str = field(String, until=3, default="")
     # 0 group, 1 transaction, 2 share
-    key_type: int = field(Int8, since=1)
-    coordinator_keys: list[str] = field(Array(String), since=4)
+    key_type: int = field(Int8, since=1, default=0)
+    coordinator_keys: list[str] = field(Array(String), since=4, default_factory=list)
 
 
 @struct
@@ -31,19 +31,21 @@ class Coordinator(Struct):
     node_id: int = field(Int32)
     host: str = field(String)
     port: int = field(Int32)
-    error_code: int = field(Int16)
-    error_message: str | None = field(String, nullable=0, ignorable=True)
+    error_code: int = field(Int16, default=0)
+    error_message: str | None = field(String, nullable=0, ignorable=True, default="")
 
 
 @message(ApiKey.FIND_COORDINATOR, versions=(0, 6), flexible=3)
 class FindCoordinatorResponse(Message):
     """The coordinator's id and address."""
 
-    throttle_time_ms: int = field(Int32, since=1, ignorable=True)
-    error_code: int = field(Int16, until=3)
-    error_message: str | None = field(String, since=1, until=3, nullable=0, ignorable=True)
+    throttle_time_ms: int = field(Int32, since=1, ignorable=True, default=0)
+    error_code: int = field(Int16, until=3, default=0)
+    error_message: str | None = field(
+        String, since=1, until=3, nullable=0, ignorable=True, default=""
+    )
     # -1 if not found
-    node_id: int = field(Int32, until=3)
-    host: str = field(String, until=3)
-    port: int = field(Int32, until=3)
-    coordinators: list[Coordinator] = field(Array(Coordinator), since=4)
+    node_id: int = field(Int32, until=3, default=0)
+    host: str = field(String, until=3, default="")
+    port: int = field(Int32, until=3, default=0)
+    coordinators: list[Coordinator] = field(Array(Coordinator), since=4, default_factory=list)

@@ -21,12 +21,12 @@ class GetTelemetrySubscriptionsRequest(Message):
 class GetTelemetrySubscriptionsResponse(Message):
     """Metrics wanted, how often and in what encoding."""
 
-    throttle_time_ms: int = field(Int32)
-    error_code: int = field(Int16)
+    throttle_time_ms: int = field(Int32, default=0)
+    error_code: int = field(Int16, default=0)
     client_instance_id: Uuid = field(UUID)
     subscription_id: int = field(Int32)
-    accepted_compression_types: list[int] = field(Array(Int8))
+    accepted_compression_types: list[int] = field(Array(Int8), default_factory=list)
     push_interval_ms: int = field(Int32)
     telemetry_max_bytes: int = field(Int32)
     delta_temporality: bool = field(Boolean)
-    requested_metrics: list[str] = field(Array(String))
+    requested_metrics: list[str] = field(Array(String), default_factory=list)

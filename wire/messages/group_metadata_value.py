@@ -35,4 +35,6 @@ class GroupMetadataValue(Message):
     current_state_timestamp: int = field(
         Int64, since=2, default=-1, ignorable=True, kafka_name="currentStateTimestamp"
     )
-    members: list[MemberMetadata] = field(Array(MemberMetadata), kafka_name="members")
+    members: list[MemberMetadata] = field(
+        Array(MemberMetadata), kafka_name="members", default_factory=list
+    )

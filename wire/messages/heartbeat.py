@@ -24,5 +24,5 @@ class HeartbeatRequest(Message):
 class HeartbeatResponse(Message):
     """Whether the member may go on or must rejoin."""
 
-    throttle_time_ms: int = field(Int32, since=1, ignorable=True)
-    error_code: int = field(Int16)
+    throttle_time_ms: int = field(Int32, since=1, ignorable=True, default=0)
+    error_code: int = field(Int16, default=0)

@@ -21,21 +21,21 @@ class AlterableConfig(Struct):
 class AlterConfigsResource(Struct):
     resource_type: int = field(Int8)
     resource_name: str = field(String)
-    configs: list[AlterableConfig] = field(Array(AlterableConfig))
+    configs: list[AlterableConfig] = field(Array(AlterableConfig), default_factory=list)
 
 
 @message(ApiKey.INCREMENTAL_ALTER_CONFIGS, versions=(0, 1), flexible=1)
 class IncrementalAlterConfigsRequest(Message):
     """Set, delete, append to or subtract from single settings."""
 
-    resources: list[AlterConfigsResource] = field(Array(AlterConfigsResource))
+    resources: list[AlterConfigsResource] = field(Array(AlterConfigsResource), default_factory=list)
     validate_only: bool = field(Boolean)
 
 
 @struct
 class AlterConfigsResourceResponse(Struct):
-    error_code: int = field(Int16)
-    error_message: str | None = field(String, nullable=0)
+    error_code: int = field(Int16, default=0)
+    error_message: str | None = field(String, nullable=0, default="")
     resource_type: int = field(Int8)
     resource_name: str = field(String)
 
@@ -44,5 +44,7 @@ class AlterConfigsResourceResponse(Struct):
 class IncrementalAlterConfigsResponse(Message):
     """Per resource, whether its settings changed."""
 
-    throttle_time_ms: int = field(Int32)
-    responses: list[AlterConfigsResourceResponse] = field(Array(AlterConfigsResourceResponse))
+    throttle_time_ms: int = field(Int32, default=0)
+    responses: list[AlterConfigsResourceResponse] = field(
+        Array(AlterConfigsResourceResponse), default_factory=list
+    )

@@ -24,16 +24,16 @@ class InitProducerIdRequest(Message):
     producer_id: int = field(Int64, since=3, default=-1)
     # -1 if it has none
     producer_epoch: int = field(Int16, since=3, default=-1)
-    enable2_pc: bool = field(Boolean, since=6)
-    keep_prepared_txn: bool = field(Boolean, since=6)
+    enable2_pc: bool = field(Boolean, since=6, default=False)
+    keep_prepared_txn: bool = field(Boolean, since=6, default=False)
 
 
 @message(ApiKey.INIT_PRODUCER_ID, versions=(0, 6), flexible=2)
 class InitProducerIdResponse(Message):
     """The producer id and epoch to write with."""
 
-    throttle_time_ms: int = field(Int32, ignorable=True)
-    error_code: int = field(Int16)
+    throttle_time_ms: int = field(Int32, ignorable=True, default=0)
+    error_code: int = field(Int16, default=0)
     # -1 on error
     producer_id: int = field(Int64, default=-1)
     producer_epoch: int = field(Int16)

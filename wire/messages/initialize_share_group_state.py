@@ -20,7 +20,7 @@ class PartitionData(Struct):
 @struct
 class InitializeStateData(Struct):
     topic_id: Uuid = field(UUID)
-    partitions: list[PartitionData] = field(Array(PartitionData))
+    partitions: list[PartitionData] = field(Array(PartitionData), default_factory=list)
 
 
 @message(ApiKey.INITIALIZE_SHARE_GROUP_STATE, versions=(0, 0), flexible=0)
@@ -28,24 +28,24 @@ class InitializeShareGroupStateRequest(Message):
     """Create a share group's state for partitions."""
 
     group_id: str = field(String)
-    topics: list[InitializeStateData] = field(Array(InitializeStateData))
+    topics: list[InitializeStateData] = field(Array(InitializeStateData), default_factory=list)
 
 
 @struct
 class PartitionResult(Struct):
     partition: int = field(Int32)
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
     error_message: str | None = field(String, nullable=0, default=None)
 
 
 @struct
 class InitializeStateResult(Struct):
     topic_id: Uuid = field(UUID)
-    partitions: list[PartitionResult] = field(Array(PartitionResult))
+    partitions: list[PartitionResult] = field(Array(PartitionResult), default_factory=list)
 
 
 @message(ApiKey.INITIALIZE_SHARE_GROUP_STATE, versions=(0, 0), flexible=0)
 class InitializeShareGroupStateResponse(Message):
     """Per partition, whether its state was created."""
 
-    results: list[InitializeStateResult] = field(Array(InitializeStateResult))
+    results: list[InitializeStateResult] = field(Array(InitializeStateResult), default_factory=list)

@@ -35,7 +35,9 @@ class JoinGroupRequest(Message):
     group_instance_id: str | None = field(String, since=5, nullable=0, default=None)
     protocol_type: str = field(String)
     # in order of preference
-    protocols: list[JoinGroupRequestProtocol] = field(Array(JoinGroupRequestProtocol))
+    protocols: list[JoinGroupRequestProtocol] = field(
+        Array(JoinGroupRequestProtocol), default_factory=list
+    )
     reason: str | None = field(String, since=8, nullable=0, default=None, ignorable=True)
 
 
@@ -50,14 +52,16 @@ class JoinGroupResponseMember(Struct):
 class JoinGroupResponse(Message):
     """Generation, protocol, leader and, for the leader, the members."""
 
-    throttle_time_ms: int = field(Int32, since=2, ignorable=True)
-    error_code: int = field(Int16)
+    throttle_time_ms: int = field(Int32, since=2, ignorable=True, default=0)
+    error_code: int = field(Int16, default=0)
     # -1 on error
     generation_id: int = field(Int32, default=-1)
     protocol_type: str | None = field(String, since=7, nullable=0, default=None, ignorable=True)
     protocol_name: str | None = field(String, nullable=7)
     leader: str = field(String)
-    skip_assignment: bool = field(Boolean, since=9)
+    skip_assignment: bool = field(Boolean, since=9, default=False)
     member_id: str = field(String)
     # filled for the leader only
-    members: list[JoinGroupResponseMember] = field(Array(JoinGroupResponseMember))
+    members: list[JoinGroupResponseMember] = field(
+        Array(JoinGroupResponseMember), default_factory=list
+    )

@@ -24,21 +24,21 @@ class LeaveGroupRequest(Message):
     """Remove members from a classic group."""
 
     group_id: str = field(String)
-    member_id: str = field(String, until=2)
-    members: list[MemberIdentity] = field(Array(MemberIdentity), since=3)
+    member_id: str = field(String, until=2, default="")
+    members: list[MemberIdentity] = field(Array(MemberIdentity), since=3, default_factory=list)
 
 
 @struct
 class MemberResponse(Struct):
     member_id: str = field(String)
     group_instance_id: str | None = field(String, nullable=0)
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
 
 
 @message(ApiKey.LEAVE_GROUP, versions=(0, 5), flexible=4)
 class LeaveGroupResponse(Message):
     """Per member, whether it left."""
 
-    throttle_time_ms: int = field(Int32, since=1, ignorable=True)
-    error_code: int = field(Int16)
-    members: list[MemberResponse] = field(Array(MemberResponse), since=3)
+    throttle_time_ms: int = field(Int32, since=1, ignorable=True, default=0)
+    error_code: int = field(Int16, default=0)
+    members: list[MemberResponse] = field(Array(MemberResponse), since=3, default_factory=list)

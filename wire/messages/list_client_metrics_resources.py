@@ -23,6 +23,8 @@ class ClientMetricsResource(Struct):
 class ListClientMetricsResourcesResponse(Message):
     """Names of the client metrics subscriptions."""
 
-    throttle_time_ms: int = field(Int32)
-    error_code: int = field(Int16)
-    client_metrics_resources: list[ClientMetricsResource] = field(Array(ClientMetricsResource))
+    throttle_time_ms: int = field(Int32, default=0)
+    error_code: int = field(Int16, default=0)
+    client_metrics_resources: list[ClientMetricsResource] = field(
+        Array(ClientMetricsResource), default_factory=list
+    )

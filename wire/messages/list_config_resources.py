@@ -14,7 +14,7 @@ from barnabas.wire.strings import String
 class ListConfigResourcesRequest(Message):
     """List the resources that have dynamic settings."""
 
-    resource_types: list[int] = field(Array(Int8), since=1)
+    resource_types: list[int] = field(Array(Int8), since=1, default_factory=list)
 
 
 @struct
@@ -27,6 +27,6 @@ class ConfigResource(Struct):
 class ListConfigResourcesResponse(Message):
     """Names and types of resources with settings."""
 
-    throttle_time_ms: int = field(Int32)
-    error_code: int = field(Int16)
-    config_resources: list[ConfigResource] = field(Array(ConfigResource))
+    throttle_time_ms: int = field(Int32, default=0)
+    error_code: int = field(Int16, default=0)
+    config_resources: list[ConfigResource] = field(Array(ConfigResource), default_factory=list)

@@ -31,7 +31,9 @@ class ListOffsetsPartition(Struct):
 @struct
 class ListOffsetsTopic(Struct):
     name: str = field(String)
-    partitions: list[ListOffsetsPartition] = field(Array(ListOffsetsPartition))
+    partitions: list[ListOffsetsPartition] = field(
+        Array(ListOffsetsPartition), default_factory=list
+    )
 
 
 @message(ApiKey.LIST_OFFSETS, versions=(0, 11), flexible=6)
@@ -40,16 +42,16 @@ class ListOffsetsRequest(Message):
 
     # -1 from a consumer
     replica_id: int = field(Int32)
-    isolation_level: int = field(Int8, since=2)
-    topics: list[ListOffsetsTopic] = field(Array(ListOffsetsTopic))
-    timeout_ms: int = field(Int32, since=10, ignorable=True)
+    isolation_level: int = field(Int8, since=2, default=0)
+    topics: list[ListOffsetsTopic] = field(Array(ListOffsetsTopic), default_factory=list)
+    timeout_ms: int = field(Int32, since=10, ignorable=True, default=0)
 
 
 @struct
 class ListOffsetsPartitionResponse(Struct):
     partition_index: int = field(Int32)
-    error_code: int = field(Int16)
-    old_style_offsets: list[int] = field(Array(Int64), until=0)
+    error_code: int = field(Int16, default=0)
+    old_style_offsets: list[int] = field(Array(Int64), until=0, default_factory=list)
     # -1 for special positions and when nothing was found
     timestamp: int = field(Int64, since=1, default=-1)
     # -1 if nothing was found
@@ -60,12 +62,16 @@ class ListOffsetsPartitionResponse(Struct):
 @struct
 class ListOffsetsTopicResponse(Struct):
     name: str = field(String)
-    partitions: list[ListOffsetsPartitionResponse] = field(Array(ListOffsetsPartitionResponse))
+    partitions: list[ListOffsetsPartitionResponse] = field(
+        Array(ListOffsetsPartitionResponse), default_factory=list
+    )
 
 
 @message(ApiKey.LIST_OFFSETS, versions=(0, 11), flexible=6)
 class ListOffsetsResponse(Message):
     """Per partition, the offset found and its timestamp."""
 
-    throttle_time_ms: int = field(Int32, since=2, ignorable=True)
-    topics: list[ListOffsetsTopicResponse] = field(Array(ListOffsetsTopicResponse))
+    throttle_time_ms: int = field(Int32, since=2, ignorable=True, default=0)
+    topics: list[ListOffsetsTopicResponse] = field(
+        Array(ListOffsetsTopicResponse), default_factory=list
+    )

@@ -12,7 +12,7 @@ from barnabas.wire.strings import String
 @struct
 class ListPartitionReassignmentsTopics(Struct):
     name: str = field(String)
-    partition_indexes: list[int] = field(Array(Int32))
+    partition_indexes: list[int] = field(Array(Int32), default_factory=list)
 
 
 @message(ApiKey.LIST_PARTITION_REASSIGNMENTS, versions=(0, 0), flexible=0)
@@ -29,22 +29,26 @@ class ListPartitionReassignmentsRequest(Message):
 @struct
 class OngoingPartitionReassignment(Struct):
     partition_index: int = field(Int32)
-    replicas: list[int] = field(Array(Int32))
-    adding_replicas: list[int] = field(Array(Int32))
-    removing_replicas: list[int] = field(Array(Int32))
+    replicas: list[int] = field(Array(Int32), default_factory=list)
+    adding_replicas: list[int] = field(Array(Int32), default_factory=list)
+    removing_replicas: list[int] = field(Array(Int32), default_factory=list)
 
 
 @struct
 class OngoingTopicReassignment(Struct):
     name: str = field(String)
-    partitions: list[OngoingPartitionReassignment] = field(Array(OngoingPartitionReassignment))
+    partitions: list[OngoingPartitionReassignment] = field(
+        Array(OngoingPartitionReassignment), default_factory=list
+    )
 
 
 @message(ApiKey.LIST_PARTITION_REASSIGNMENTS, versions=(0, 0), flexible=0)
 class ListPartitionReassignmentsResponse(Message):
     """Per partition, replicas, those to add and to remove."""
 
-    throttle_time_ms: int = field(Int32)
-    error_code: int = field(Int16)
-    error_message: str | None = field(String, nullable=0)
-    topics: list[OngoingTopicReassignment] = field(Array(OngoingTopicReassignment))
+    throttle_time_ms: int = field(Int32, default=0)
+    error_code: int = field(Int16, default=0)
+    error_message: str | None = field(String, nullable=0, default="")
+    topics: list[OngoingTopicReassignment] = field(
+        Array(OngoingTopicReassignment), default_factory=list
+    )

@@ -13,8 +13,8 @@ from barnabas.wire.strings import String
 class ListTransactionsRequest(Message):
     """List the transactions that a broker coordinates."""
 
-    state_filters: list[str] = field(Array(String))
-    producer_id_filters: list[int] = field(Array(Int64))
+    state_filters: list[str] = field(Array(String), default_factory=list)
+    producer_id_filters: list[int] = field(Array(Int64), default_factory=list)
     # ms a transaction must have run; negative for all
     duration_filter: int = field(Int64, since=1, default=-1)
     transactional_id_pattern: str | None = field(String, since=2, nullable=0, default=None)
@@ -31,7 +31,9 @@ class TransactionState(Struct):
 class ListTransactionsResponse(Message):
     """Transactional ids, producers and states."""
 
-    throttle_time_ms: int = field(Int32)
-    error_code: int = field(Int16)
-    unknown_state_filters: list[str] = field(Array(String))
-    transaction_states: list[TransactionState] = field(Array(TransactionState))
+    throttle_time_ms: int = field(Int32, default=0)
+    error_code: int = field(Int16, default=0)
+    unknown_state_filters: list[str] = field(Array(String), default_factory=list)
+    transaction_states: list[TransactionState] = field(
+        Array(TransactionState), default_factory=list
+    )

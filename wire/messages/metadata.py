@@ -5,7 +5,7 @@ from barnabas.wire.arrays import Array
 from barnabas.wire.primitives import UUID, Boolean, Int16, Int32
 from barnabas.wire.schema import Message, Struct, field, message, struct
 from barnabas.wire.strings import String
-from barnabas.wire.uuids import Uuid
+from barnabas.wire.uuids import ZERO_UUID, Uuid
 
 # v0 an empty topics array asks for all ·
 # v1 null topics asks for all, empty for none; rack, controller_id, is_internal (KIP-4) ·
@@ -23,7 +23,7 @@ from barnabas.wire.uuids import Uuid
 
 @struct
 class MetadataRequestTopic(Struct):
-    topic_id: Uuid = field(UUID, since=10, ignorable=True)
+    topic_id: Uuid = field(UUID, since=10, ignorable=True, default=ZERO_UUID)
     name: str | None = field(String, nullable=10)
 
 
@@ -32,10 +32,12 @@ class MetadataRequest(Message):
     """Ask for brokers and for topics' partitions and leaders."""
 
     # null asks for all topics (v0: empty)
-    topics: list[MetadataRequestTopic] | None = field(Array(MetadataRequestTopic), nullable=1)
+    topics: list[MetadataRequestTopic] | None = field(
+        Array(MetadataRequestTopic), nullable=1, default_factory=list
+    )
     allow_auto_topic_creation: bool = field(Boolean, since=4, default=True)
-    include_cluster_authorized_operations: bool = field(Boolean, since=8, until=10)
-    include_topic_authorized_operations: bool = field(Boolean, since=8)
+    include_cluster_authorized_operations: bool = field(Boolean, since=8, until=10, default=False)
+    include_topic_authorized_operations: bool = field(Boolean, since=8, default=False)
 
 
 @struct
@@ -48,23 +50,25 @@ class MetadataResponseBroker(Struct):
 
 @struct
 class MetadataResponsePartition(Struct):
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
     partition_index: int = field(Int32)
     # -1 if there is none
     leader_id: int = field(Int32)
     leader_epoch: int = field(Int32, since=7, default=-1, ignorable=True)
-    replica_nodes: list[int] = field(Array(Int32))
-    isr_nodes: list[int] = field(Array(Int32))
-    offline_replicas: list[int] = field(Array(Int32), since=5, ignorable=True)
+    replica_nodes: list[int] = field(Array(Int32), default_factory=list)
+    isr_nodes: list[int] = field(Array(Int32), default_factory=list)
+    offline_replicas: list[int] = field(Array(Int32), since=5, ignorable=True, default_factory=list)
 
 
 @struct
 class MetadataResponseTopic(Struct):
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
     name: str | None = field(String, nullable=12)
-    topic_id: Uuid = field(UUID, since=10, ignorable=True)
-    is_internal: bool = field(Boolean, since=1, ignorable=True)
-    partitions: list[MetadataResponsePartition] = field(Array(MetadataResponsePartition))
+    topic_id: Uuid = field(UUID, since=10, ignorable=True, default=ZERO_UUID)
+    is_internal: bool = field(Boolean, since=1, ignorable=True, default=False)
+    partitions: list[MetadataResponsePartition] = field(
+        Array(MetadataResponsePartition), default_factory=list
+    )
     # bit per operation; the smallest int32 if not asked for
     topic_authorized_operations: int = field(Int32, since=8, default=-2147483648)
 
@@ -73,12 +77,14 @@ class MetadataResponseTopic(Struct):
 class MetadataResponse(Message):
     """Brokers, controller, topics, partitions and their leaders."""
 
-    throttle_time_ms: int = field(Int32, since=3, ignorable=True)
-    brokers: list[MetadataResponseBroker] = field(Array(MetadataResponseBroker))
+    throttle_time_ms: int = field(Int32, since=3, ignorable=True, default=0)
+    brokers: list[MetadataResponseBroker] = field(
+        Array(MetadataResponseBroker), default_factory=list
+    )
     cluster_id: str | None = field(String, since=2, nullable=0, default=None, ignorable=True)
     # -1 if there is none
     controller_id: int = field(Int32, since=1, default=-1, ignorable=True)
-    topics: list[MetadataResponseTopic] = field(Array(MetadataResponseTopic))
+    topics: list[MetadataResponseTopic] = field(Array(MetadataResponseTopic), default_factory=list)
     # bit per operation; the smallest int32 if not asked for
     cluster_authorized_operations: int = field(Int32, since=8, until=10, default=-2147483648)
-    error_code: int = field(Int16, since=13, ignorable=True)
+    error_code: int = field(Int16, since=13, ignorable=True, default=0)

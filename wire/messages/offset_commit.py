@@ -5,7 +5,7 @@ from barnabas.wire.arrays import Array
 from barnabas.wire.primitives import UUID, Int16, Int32, Int64
 from barnabas.wire.schema import Message, Struct, field, message, struct
 from barnabas.wire.strings import String
-from barnabas.wire.uuids import Uuid
+from barnabas.wire.uuids import ZERO_UUID, Uuid
 
 # v0 offsets kept in ZooKeeper ·
 # v1 offsets kept in __consumer_offsets; generation_id_or_member_epoch, member_id,
@@ -31,9 +31,11 @@ class OffsetCommitRequestPartition(Struct):
 
 @struct
 class OffsetCommitRequestTopic(Struct):
-    name: str = field(String, until=9, ignorable=2)
-    topic_id: Uuid = field(UUID, since=10, ignorable=True)
-    partitions: list[OffsetCommitRequestPartition] = field(Array(OffsetCommitRequestPartition))
+    name: str = field(String, until=9, ignorable=2, default="")
+    topic_id: Uuid = field(UUID, since=10, ignorable=True, default=ZERO_UUID)
+    partitions: list[OffsetCommitRequestPartition] = field(
+        Array(OffsetCommitRequestPartition), default_factory=list
+    )
 
 
 @message(ApiKey.OFFSET_COMMIT, versions=(0, 10), flexible=8)
@@ -43,29 +45,35 @@ class OffsetCommitRequest(Message):
     group_id: str = field(String)
     # -1 from a committer outside the group protocol
     generation_id_or_member_epoch: int = field(Int32, since=1, default=-1, ignorable=True)
-    member_id: str = field(String, since=1, ignorable=True)
+    member_id: str = field(String, since=1, ignorable=True, default="")
     # -1 for the broker's setting
     retention_time_ms: int = field(Int64, since=2, until=4, default=-1, ignorable=True)
     group_instance_id: str | None = field(String, since=7, nullable=0, default=None)
-    topics: list[OffsetCommitRequestTopic] = field(Array(OffsetCommitRequestTopic))
+    topics: list[OffsetCommitRequestTopic] = field(
+        Array(OffsetCommitRequestTopic), default_factory=list
+    )
 
 
 @struct
 class OffsetCommitResponsePartition(Struct):
     partition_index: int = field(Int32)
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
 
 
 @struct
 class OffsetCommitResponseTopic(Struct):
-    name: str = field(String, until=9, ignorable=2)
-    topic_id: Uuid = field(UUID, since=10, ignorable=True)
-    partitions: list[OffsetCommitResponsePartition] = field(Array(OffsetCommitResponsePartition))
+    name: str = field(String, until=9, ignorable=2, default="")
+    topic_id: Uuid = field(UUID, since=10, ignorable=True, default=ZERO_UUID)
+    partitions: list[OffsetCommitResponsePartition] = field(
+        Array(OffsetCommitResponsePartition), default_factory=list
+    )
 
 
 @message(ApiKey.OFFSET_COMMIT, versions=(0, 10), flexible=8)
 class OffsetCommitResponse(Message):
     """Per partition, whether its offset was stored."""
 
-    throttle_time_ms: int = field(Int32, since=3, ignorable=True)
-    topics: list[OffsetCommitResponseTopic] = field(Array(OffsetCommitResponseTopic))
+    throttle_time_ms: int = field(Int32, since=3, ignorable=True, default=0)
+    topics: list[OffsetCommitResponseTopic] = field(
+        Array(OffsetCommitResponseTopic), default_factory=list
+    )

@@ -3,7 +3,7 @@
 from barnabas.wire.primitives import UUID, Int32, Int64
 from barnabas.wire.schema import Message, field, message
 from barnabas.wire.strings import String
-from barnabas.wire.uuids import Uuid
+from barnabas.wire.uuids import ZERO_UUID, Uuid
 
 # v0 offset, metadata, commit_timestamp · v1 expire_timestamp ·
 # v2 without expire_timestamp, retention counts from the group's end (KIP-211) ·
@@ -19,4 +19,6 @@ class OffsetCommitValue(Message):
     expire_timestamp: int = field(
         Int64, since=1, until=1, default=-1, ignorable=True, kafka_name="expireTimestamp"
     )
-    topic_id: Uuid = field(UUID, since=4, tag=0, ignorable=True, kafka_name="topicId")
+    topic_id: Uuid = field(
+        UUID, since=4, tag=0, ignorable=True, kafka_name="topicId", default=ZERO_UUID
+    )

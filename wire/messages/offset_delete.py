@@ -17,7 +17,9 @@ class OffsetDeleteRequestPartition(Struct):
 @struct
 class OffsetDeleteRequestTopic(Struct):
     name: str = field(String)
-    partitions: list[OffsetDeleteRequestPartition] = field(Array(OffsetDeleteRequestPartition))
+    partitions: list[OffsetDeleteRequestPartition] = field(
+        Array(OffsetDeleteRequestPartition), default_factory=list
+    )
 
 
 @message(ApiKey.OFFSET_DELETE, versions=(0, 0))
@@ -25,25 +27,31 @@ class OffsetDeleteRequest(Message):
     """Delete a group's offsets of topics nobody subscribes to."""
 
     group_id: str = field(String)
-    topics: list[OffsetDeleteRequestTopic] = field(Array(OffsetDeleteRequestTopic))
+    topics: list[OffsetDeleteRequestTopic] = field(
+        Array(OffsetDeleteRequestTopic), default_factory=list
+    )
 
 
 @struct
 class OffsetDeleteResponsePartition(Struct):
     partition_index: int = field(Int32)
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
 
 
 @struct
 class OffsetDeleteResponseTopic(Struct):
     name: str = field(String)
-    partitions: list[OffsetDeleteResponsePartition] = field(Array(OffsetDeleteResponsePartition))
+    partitions: list[OffsetDeleteResponsePartition] = field(
+        Array(OffsetDeleteResponsePartition), default_factory=list
+    )
 
 
 @message(ApiKey.OFFSET_DELETE, versions=(0, 0))
 class OffsetDeleteResponse(Message):
     """Per partition, whether its offset was deleted."""
 
-    error_code: int = field(Int16)
-    throttle_time_ms: int = field(Int32, ignorable=True)
-    topics: list[OffsetDeleteResponseTopic] = field(Array(OffsetDeleteResponseTopic))
+    error_code: int = field(Int16, default=0)
+    throttle_time_ms: int = field(Int32, ignorable=True, default=0)
+    topics: list[OffsetDeleteResponseTopic] = field(
+        Array(OffsetDeleteResponseTopic), default_factory=list
+    )

@@ -5,7 +5,7 @@ from barnabas.wire.arrays import Array
 from barnabas.wire.primitives import UUID, Boolean, Int16, Int32, Int64
 from barnabas.wire.schema import Message, Struct, field, message, struct
 from barnabas.wire.strings import String
-from barnabas.wire.uuids import Uuid
+from barnabas.wire.uuids import ZERO_UUID, Uuid
 
 # v0 offsets kept in ZooKeeper · v1 offsets kept in __consumer_offsets ·
 # v2 null topics asks for all, error_code of the whole group (KIP-88) ·
@@ -21,14 +21,14 @@ from barnabas.wire.uuids import Uuid
 @struct
 class OffsetFetchRequestTopic(Struct):
     name: str = field(String)
-    partition_indexes: list[int] = field(Array(Int32))
+    partition_indexes: list[int] = field(Array(Int32), default_factory=list)
 
 
 @struct
 class OffsetFetchRequestTopics(Struct):
-    name: str = field(String, until=9, ignorable=True)
-    topic_id: Uuid = field(UUID, since=10, ignorable=True)
-    partition_indexes: list[int] = field(Array(Int32))
+    name: str = field(String, until=9, ignorable=True, default="")
+    topic_id: Uuid = field(UUID, since=10, ignorable=True, default=ZERO_UUID)
+    partition_indexes: list[int] = field(Array(Int32), default_factory=list)
 
 
 @struct
@@ -39,7 +39,7 @@ class OffsetFetchRequestGroup(Struct):
     member_epoch: int = field(Int32, since=9, default=-1, ignorable=True)
     # null asks for all
     topics: list[OffsetFetchRequestTopics] | None = field(
-        Array(OffsetFetchRequestTopics), nullable=0
+        Array(OffsetFetchRequestTopics), nullable=0, default_factory=list
     )
 
 
@@ -47,14 +47,16 @@ class OffsetFetchRequestGroup(Struct):
 class OffsetFetchRequest(Message):
     """Read the offsets that groups committed."""
 
-    group_id: str = field(String, until=7)
+    group_id: str = field(String, until=7, default="")
     # null (from v2) asks for all
     topics: list[OffsetFetchRequestTopic] | None = field(
-        Array(OffsetFetchRequestTopic), until=7, nullable=2
+        Array(OffsetFetchRequestTopic), until=7, nullable=2, default_factory=list
     )
-    groups: list[OffsetFetchRequestGroup] = field(Array(OffsetFetchRequestGroup), since=8)
+    groups: list[OffsetFetchRequestGroup] = field(
+        Array(OffsetFetchRequestGroup), since=8, default_factory=list
+    )
     # refuse offsets that an open transaction may replace
-    require_stable: bool = field(Boolean, since=7)
+    require_stable: bool = field(Boolean, since=7, default=False)
 
 
 @struct
@@ -64,13 +66,15 @@ class OffsetFetchResponsePartition(Struct):
     committed_offset: int = field(Int64)
     committed_leader_epoch: int = field(Int32, since=5, default=-1, ignorable=True)
     metadata: str | None = field(String, nullable=0)
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
 
 
 @struct
 class OffsetFetchResponseTopic(Struct):
     name: str = field(String)
-    partitions: list[OffsetFetchResponsePartition] = field(Array(OffsetFetchResponsePartition))
+    partitions: list[OffsetFetchResponsePartition] = field(
+        Array(OffsetFetchResponsePartition), default_factory=list
+    )
 
 
 @struct
@@ -80,28 +84,36 @@ class OffsetFetchResponsePartitions(Struct):
     committed_offset: int = field(Int64)
     committed_leader_epoch: int = field(Int32, default=-1, ignorable=True)
     metadata: str | None = field(String, nullable=0)
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
 
 
 @struct
 class OffsetFetchResponseTopics(Struct):
-    name: str = field(String, until=9, ignorable=True)
-    topic_id: Uuid = field(UUID, since=10, ignorable=True)
-    partitions: list[OffsetFetchResponsePartitions] = field(Array(OffsetFetchResponsePartitions))
+    name: str = field(String, until=9, ignorable=True, default="")
+    topic_id: Uuid = field(UUID, since=10, ignorable=True, default=ZERO_UUID)
+    partitions: list[OffsetFetchResponsePartitions] = field(
+        Array(OffsetFetchResponsePartitions), default_factory=list
+    )
 
 
 @struct
 class OffsetFetchResponseGroup(Struct):
     group_id: str = field(String)
-    topics: list[OffsetFetchResponseTopics] = field(Array(OffsetFetchResponseTopics))
-    error_code: int = field(Int16)
+    topics: list[OffsetFetchResponseTopics] = field(
+        Array(OffsetFetchResponseTopics), default_factory=list
+    )
+    error_code: int = field(Int16, default=0)
 
 
 @message(ApiKey.OFFSET_FETCH, versions=(0, 10), flexible=6)
 class OffsetFetchResponse(Message):
     """Per partition, the committed offset and its metadata."""
 
-    throttle_time_ms: int = field(Int32, since=3, ignorable=True)
-    topics: list[OffsetFetchResponseTopic] = field(Array(OffsetFetchResponseTopic), until=7)
-    error_code: int = field(Int16, since=2, until=7, ignorable=True)
-    groups: list[OffsetFetchResponseGroup] = field(Array(OffsetFetchResponseGroup), since=8)
+    throttle_time_ms: int = field(Int32, since=3, ignorable=True, default=0)
+    topics: list[OffsetFetchResponseTopic] = field(
+        Array(OffsetFetchResponseTopic), until=7, default_factory=list
+    )
+    error_code: int = field(Int16, since=2, until=7, ignorable=True, default=0)
+    groups: list[OffsetFetchResponseGroup] = field(
+        Array(OffsetFetchResponseGroup), since=8, default_factory=list
+    )

@@ -22,7 +22,9 @@ class OffsetForLeaderPartition(Struct):
 @struct
 class OffsetForLeaderTopic(Struct):
     topic: str = field(String)
-    partitions: list[OffsetForLeaderPartition] = field(Array(OffsetForLeaderPartition))
+    partitions: list[OffsetForLeaderPartition] = field(
+        Array(OffsetForLeaderPartition), default_factory=list
+    )
 
 
 @message(ApiKey.OFFSET_FOR_LEADER_EPOCH, versions=(0, 4), flexible=4)
@@ -31,12 +33,12 @@ class OffsetForLeaderEpochRequest(Message):
 
     # -1 consumer, -2 debugging consumer
     replica_id: int = field(Int32, since=3, default=-2, ignorable=True)
-    topics: list[OffsetForLeaderTopic] = field(Array(OffsetForLeaderTopic))
+    topics: list[OffsetForLeaderTopic] = field(Array(OffsetForLeaderTopic), default_factory=list)
 
 
 @struct
 class EpochEndOffset(Struct):
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
     partition: int = field(Int32)
     # largest epoch not above the asked one, -1 if none
     leader_epoch: int = field(Int32, since=1, default=-1, ignorable=True)
@@ -47,12 +49,14 @@ class EpochEndOffset(Struct):
 @struct
 class OffsetForLeaderTopicResult(Struct):
     topic: str = field(String)
-    partitions: list[EpochEndOffset] = field(Array(EpochEndOffset))
+    partitions: list[EpochEndOffset] = field(Array(EpochEndOffset), default_factory=list)
 
 
 @message(ApiKey.OFFSET_FOR_LEADER_EPOCH, versions=(0, 4), flexible=4)
 class OffsetForLeaderEpochResponse(Message):
     """Per partition, the end offset of the asked epoch."""
 
-    throttle_time_ms: int = field(Int32, since=2, ignorable=True)
-    topics: list[OffsetForLeaderTopicResult] = field(Array(OffsetForLeaderTopicResult))
+    throttle_time_ms: int = field(Int32, since=2, ignorable=True, default=0)
+    topics: list[OffsetForLeaderTopicResult] = field(
+        Array(OffsetForLeaderTopicResult), default_factory=list
+    )

@@ -5,7 +5,7 @@ from barnabas.wire.arrays import Array
 from barnabas.wire.primitives import UUID, Int16, Int32, Int64
 from barnabas.wire.schema import Message, Struct, field, message, struct
 from barnabas.wire.strings import Records, RecordsView, String
-from barnabas.wire.uuids import Uuid
+from barnabas.wire.uuids import ZERO_UUID, Uuid
 
 # v0 acks, timeout_ms · v1 throttle_time_ms in the response (KIP-13) ·
 # v2 log_append_time_ms, message format v1 (KIP-32) ·
@@ -30,10 +30,10 @@ class PartitionProduceData(Struct):
 
 @struct
 class TopicProduceData(Struct):
-    name: str = field(String, until=12, ignorable=3)
-    topic_id: Uuid = field(UUID, since=13, ignorable=True)
+    name: str = field(String, until=12, ignorable=3, default="")
+    topic_id: Uuid = field(UUID, since=13, ignorable=True, default=ZERO_UUID)
     partitions: list[PartitionProduceData] = field(
-        Array(PartitionProduceData), kafka_name="PartitionData"
+        Array(PartitionProduceData), kafka_name="PartitionData", default_factory=list
     )
 
 
@@ -46,7 +46,9 @@ class ProduceRequest(Message):
     # 0 none (no response is sent), 1 leader, -1 all in-sync replicas
     acks: int = field(Int16)
     timeout_ms: int = field(Int32)
-    topics: list[TopicProduceData] = field(Array(TopicProduceData), kafka_name="TopicData")
+    topics: list[TopicProduceData] = field(
+        Array(TopicProduceData), kafka_name="TopicData", default_factory=list
+    )
 
 
 @struct
@@ -65,7 +67,7 @@ class LeaderIdAndEpoch(Struct):
 @struct
 class PartitionProduceResponse(Struct):
     index: int = field(Int32)
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
     # -1 on error
     base_offset: int = field(Int64)
     # -1 unless the topic stamps log append time
@@ -73,17 +75,19 @@ class PartitionProduceResponse(Struct):
     # -1 if unknown
     log_start_offset: int = field(Int64, since=5, default=-1, ignorable=True)
     record_errors: list[BatchIndexAndErrorMessage] = field(
-        Array(BatchIndexAndErrorMessage), since=8, ignorable=True
+        Array(BatchIndexAndErrorMessage), since=8, ignorable=True, default_factory=list
     )
     error_message: str | None = field(String, since=8, nullable=0, default=None, ignorable=True)
-    current_leader: LeaderIdAndEpoch | None = field(LeaderIdAndEpoch, since=10, tag=0)
+    current_leader: LeaderIdAndEpoch | None = field(LeaderIdAndEpoch, since=10, tag=0, default=None)
 
 
 @struct
 class TopicProduceResponse(Struct):
-    name: str = field(String, until=12, ignorable=3)
-    topic_id: Uuid = field(UUID, since=13, ignorable=True)
-    partition_responses: list[PartitionProduceResponse] = field(Array(PartitionProduceResponse))
+    name: str = field(String, until=12, ignorable=3, default="")
+    topic_id: Uuid = field(UUID, since=13, ignorable=True, default=ZERO_UUID)
+    partition_responses: list[PartitionProduceResponse] = field(
+        Array(PartitionProduceResponse), default_factory=list
+    )
 
 
 @struct
@@ -98,6 +102,8 @@ class NodeEndpoint(Struct):
 class ProduceResponse(Message):
     """Per partition, the offset given to the first record, or an error."""
 
-    responses: list[TopicProduceResponse] = field(Array(TopicProduceResponse))
-    throttle_time_ms: int = field(Int32, since=1, ignorable=True)
-    node_endpoints: list[NodeEndpoint] = field(Array(NodeEndpoint), since=10, tag=0)
+    responses: list[TopicProduceResponse] = field(Array(TopicProduceResponse), default_factory=list)
+    throttle_time_ms: int = field(Int32, since=1, ignorable=True, default=0)
+    node_endpoints: list[NodeEndpoint] = field(
+        Array(NodeEndpoint), since=10, tag=0, default_factory=list
+    )

@@ -24,5 +24,5 @@ class PushTelemetryRequest(Message):
 class PushTelemetryResponse(Message):
     """Whether the metrics were taken."""
 
-    throttle_time_ms: int = field(Int32)
-    error_code: int = field(Int16)
+    throttle_time_ms: int = field(Int32, default=0)
+    error_code: int = field(Int16, default=0)

@@ -19,7 +19,7 @@ class PartitionData(Struct):
 @struct
 class ReadStateData(Struct):
     topic_id: Uuid = field(UUID)
-    partitions: list[PartitionData] = field(Array(PartitionData))
+    partitions: list[PartitionData] = field(Array(PartitionData), default_factory=list)
 
 
 @message(ApiKey.READ_SHARE_GROUP_STATE, versions=(0, 0), flexible=0)
@@ -27,7 +27,7 @@ class ReadShareGroupStateRequest(Message):
     """Read share-partition state from the share coordinator."""
 
     group_id: str = field(String)
-    topics: list[ReadStateData] = field(Array(ReadStateData))
+    topics: list[ReadStateData] = field(Array(ReadStateData), default_factory=list)
 
 
 @struct
@@ -41,21 +41,21 @@ class StateBatch(Struct):
 @struct
 class PartitionResult(Struct):
     partition: int = field(Int32)
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
     error_message: str | None = field(String, nullable=0, default=None)
     state_epoch: int = field(Int32)
     start_offset: int = field(Int64)
-    state_batches: list[StateBatch] = field(Array(StateBatch))
+    state_batches: list[StateBatch] = field(Array(StateBatch), default_factory=list)
 
 
 @struct
 class ReadStateResult(Struct):
     topic_id: Uuid = field(UUID)
-    partitions: list[PartitionResult] = field(Array(PartitionResult))
+    partitions: list[PartitionResult] = field(Array(PartitionResult), default_factory=list)
 
 
 @message(ApiKey.READ_SHARE_GROUP_STATE, versions=(0, 0), flexible=0)
 class ReadShareGroupStateResponse(Message):
     """Per partition, its start offset and in-flight batches."""
 
-    results: list[ReadStateResult] = field(Array(ReadStateResult))
+    results: list[ReadStateResult] = field(Array(ReadStateResult), default_factory=list)

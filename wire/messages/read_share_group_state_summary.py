@@ -19,7 +19,7 @@ class PartitionData(Struct):
 @struct
 class ReadStateSummaryData(Struct):
     topic_id: Uuid = field(UUID)
-    partitions: list[PartitionData] = field(Array(PartitionData))
+    partitions: list[PartitionData] = field(Array(PartitionData), default_factory=list)
 
 
 @message(ApiKey.READ_SHARE_GROUP_STATE_SUMMARY, versions=(0, 1), flexible=0)
@@ -27,13 +27,13 @@ class ReadShareGroupStateSummaryRequest(Message):
     """Read only the offsets of share-partition state."""
 
     group_id: str = field(String)
-    topics: list[ReadStateSummaryData] = field(Array(ReadStateSummaryData))
+    topics: list[ReadStateSummaryData] = field(Array(ReadStateSummaryData), default_factory=list)
 
 
 @struct
 class PartitionResult(Struct):
     partition: int = field(Int32)
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
     error_message: str | None = field(String, nullable=0, default=None)
     state_epoch: int = field(Int32)
     leader_epoch: int = field(Int32)
@@ -44,11 +44,13 @@ class PartitionResult(Struct):
 @struct
 class ReadStateSummaryResult(Struct):
     topic_id: Uuid = field(UUID)
-    partitions: list[PartitionResult] = field(Array(PartitionResult))
+    partitions: list[PartitionResult] = field(Array(PartitionResult), default_factory=list)
 
 
 @message(ApiKey.READ_SHARE_GROUP_STATE_SUMMARY, versions=(0, 1), flexible=0)
 class ReadShareGroupStateSummaryResponse(Message):
     """Per partition, its start offset and epochs."""
 
-    results: list[ReadStateSummaryResult] = field(Array(ReadStateSummaryResult))
+    results: list[ReadStateSummaryResult] = field(
+        Array(ReadStateSummaryResult), default_factory=list
+    )

@@ -22,6 +22,6 @@ class RemoveRaftVoterRequest(Message):
 class RemoveRaftVoterResponse(Message):
     """Whether the voter was removed."""
 
-    throttle_time_ms: int = field(Int32)
-    error_code: int = field(Int16)
-    error_message: str | None = field(String, nullable=0, ignorable=True)
+    throttle_time_ms: int = field(Int32, default=0)
+    error_code: int = field(Int16, default=0)
+    error_message: str | None = field(String, nullable=0, ignorable=True, default="")

@@ -22,6 +22,6 @@ class RenewDelegationTokenRequest(Message):
 class RenewDelegationTokenResponse(Message):
     """The token's new expiry time."""
 
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
     expiry_timestamp_ms: int = field(Int64)
-    throttle_time_ms: int = field(Int32)
+    throttle_time_ms: int = field(Int32, default=0)

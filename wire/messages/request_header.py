@@ -13,4 +13,6 @@ class RequestHeader(Message):
     request_api_key: int = field(Int16)
     request_api_version: int = field(Int16)
     correlation_id: int = field(Int32)
-    client_id: str | None = field(String, since=1, nullable=0, ignorable=(0, 0), flexible=False)
+    client_id: str | None = field(
+        String, since=1, nullable=0, ignorable=(0, 0), flexible=False, default=""
+    )

@@ -20,8 +20,8 @@ class SaslAuthenticateRequest(Message):
 class SaslAuthenticateResponse(Message):
     """Carry the server's SASL token, or say why it failed."""
 
-    error_code: int = field(Int16)
-    error_message: str | None = field(String, nullable=0)
+    error_code: int = field(Int16, default=0)
+    error_message: str | None = field(String, nullable=0, default="")
     auth_bytes: bytes = field(Bytes, secret=True)
     # 0: no need to authenticate again
-    session_lifetime_ms: int = field(Int64, since=1, ignorable=True)
+    session_lifetime_ms: int = field(Int64, since=1, ignorable=True, default=0)

@@ -22,5 +22,5 @@ class SaslHandshakeRequest(Message):
 class SaslHandshakeResponse(Message):
     """Mechanisms that the broker offers."""
 
-    error_code: int = field(Int16)
-    mechanisms: list[str] = field(Array(String))
+    error_code: int = field(Int16, default=0)
+    mechanisms: list[str] = field(Array(String), default_factory=list)

@@ -11,7 +11,7 @@ from barnabas.wire.uuids import Uuid
 @struct
 class TopicPartitions(Struct):
     topic_id: Uuid = field(UUID)
-    partitions: list[int] = field(Array(Int32))
+    partitions: list[int] = field(Array(Int32), default_factory=list)
 
 
 @message(versions=(0, 0), flexible=0)
@@ -19,4 +19,4 @@ class ShareGroupCurrentMemberAssignmentValue(Message):
     member_epoch: int = field(Int32)
     previous_member_epoch: int = field(Int32)
     state: int = field(Int8)
-    assigned_partitions: list[TopicPartitions] = field(Array(TopicPartitions))
+    assigned_partitions: list[TopicPartitions] = field(Array(TopicPartitions), default_factory=list)

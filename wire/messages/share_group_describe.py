@@ -14,7 +14,7 @@ from barnabas.wire.uuids import Uuid
 class ShareGroupDescribeRequest(Message):
     """Describe share groups."""
 
-    group_ids: list[str] = field(Array(String))
+    group_ids: list[str] = field(Array(String), default_factory=list)
     include_authorized_operations: bool = field(Boolean)
 
 
@@ -22,12 +22,12 @@ class ShareGroupDescribeRequest(Message):
 class TopicPartitions(Struct):
     topic_id: Uuid = field(UUID)
     topic_name: str = field(String)
-    partitions: list[int] = field(Array(Int32))
+    partitions: list[int] = field(Array(Int32), default_factory=list)
 
 
 @struct
 class Assignment(Struct):
-    topic_partitions: list[TopicPartitions] = field(Array(TopicPartitions))
+    topic_partitions: list[TopicPartitions] = field(Array(TopicPartitions), default_factory=list)
 
 
 @struct
@@ -37,20 +37,20 @@ class Member(Struct):
     member_epoch: int = field(Int32)
     client_id: str = field(String)
     client_host: str = field(String)
-    subscribed_topic_names: list[str] = field(Array(String))
+    subscribed_topic_names: list[str] = field(Array(String), default_factory=list)
     assignment: Assignment = field(Assignment)
 
 
 @struct
 class DescribedGroup(Struct):
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
     error_message: str | None = field(String, nullable=0, default=None)
     group_id: str = field(String)
     group_state: str = field(String)
     group_epoch: int = field(Int32)
     assignment_epoch: int = field(Int32)
     assignor_name: str = field(String)
-    members: list[Member] = field(Array(Member))
+    members: list[Member] = field(Array(Member), default_factory=list)
     authorized_operations: int = field(Int32, default=-2147483648)
 
 
@@ -58,5 +58,5 @@ class DescribedGroup(Struct):
 class ShareGroupDescribeResponse(Message):
     """State, members and assignments of each share group."""
 
-    throttle_time_ms: int = field(Int32)
-    groups: list[DescribedGroup] = field(Array(DescribedGroup))
+    throttle_time_ms: int = field(Int32, default=0)
+    groups: list[DescribedGroup] = field(Array(DescribedGroup), default_factory=list)

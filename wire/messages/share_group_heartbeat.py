@@ -25,20 +25,20 @@ class ShareGroupHeartbeatRequest(Message):
 @struct
 class TopicPartitions(Struct):
     topic_id: Uuid = field(UUID)
-    partitions: list[int] = field(Array(Int32))
+    partitions: list[int] = field(Array(Int32), default_factory=list)
 
 
 @struct
 class Assignment(Struct):
-    topic_partitions: list[TopicPartitions] = field(Array(TopicPartitions))
+    topic_partitions: list[TopicPartitions] = field(Array(TopicPartitions), default_factory=list)
 
 
 @message(ApiKey.SHARE_GROUP_HEARTBEAT, versions=(0, 1), flexible=0)
 class ShareGroupHeartbeatResponse(Message):
     """The member's epoch and, if it changed, its assignment."""
 
-    throttle_time_ms: int = field(Int32)
-    error_code: int = field(Int16)
+    throttle_time_ms: int = field(Int32, default=0)
+    error_code: int = field(Int16, default=0)
     error_message: str | None = field(String, nullable=0, default=None)
     member_id: str | None = field(String, nullable=0, default=None)
     member_epoch: int = field(Int32)

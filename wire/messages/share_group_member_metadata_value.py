@@ -12,4 +12,4 @@ class ShareGroupMemberMetadataValue(Message):
     rack_id: str | None = field(String, nullable=0)
     client_id: str = field(String)
     client_host: str = field(String)
-    subscribed_topic_names: list[str] = field(Array(String))
+    subscribed_topic_names: list[str] = field(Array(String), default_factory=list)

@@ -13,7 +13,7 @@ from barnabas.wire.uuids import Uuid
 class TopicPartitionsInfo(Struct):
     topic_id: Uuid = field(UUID)
     topic_name: str = field(String)
-    partitions: list[int] = field(Array(Int32))
+    partitions: list[int] = field(Array(Int32), default_factory=list)
 
 
 @struct
@@ -24,6 +24,10 @@ class TopicInfo(Struct):
 
 @message(versions=(0, 0), flexible=0)
 class ShareGroupStatePartitionMetadataValue(Message):
-    initializing_topics: list[TopicPartitionsInfo] = field(Array(TopicPartitionsInfo))
-    initialized_topics: list[TopicPartitionsInfo] = field(Array(TopicPartitionsInfo))
-    deleting_topics: list[TopicInfo] = field(Array(TopicInfo))
+    initializing_topics: list[TopicPartitionsInfo] = field(
+        Array(TopicPartitionsInfo), default_factory=list
+    )
+    initialized_topics: list[TopicPartitionsInfo] = field(
+        Array(TopicPartitionsInfo), default_factory=list
+    )
+    deleting_topics: list[TopicInfo] = field(Array(TopicInfo), default_factory=list)

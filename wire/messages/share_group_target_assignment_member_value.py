@@ -11,9 +11,9 @@ from barnabas.wire.uuids import Uuid
 @struct
 class TopicPartition(Struct):
     topic_id: Uuid = field(UUID)
-    partitions: list[int] = field(Array(Int32))
+    partitions: list[int] = field(Array(Int32), default_factory=list)
 
 
 @message(versions=(0, 0), flexible=0)
 class ShareGroupTargetAssignmentMemberValue(Message):
-    topic_partitions: list[TopicPartition] = field(Array(TopicPartition))
+    topic_partitions: list[TopicPartition] = field(Array(TopicPartition), default_factory=list)

@@ -24,4 +24,4 @@ class ShareSnapshotValue(Message):
     delivery_complete_count: int = field(Int32, default=-1, tag=0)
     create_timestamp: int = field(Int64)
     write_timestamp: int = field(Int64)
-    state_batches: list[StateBatch] = field(Array(StateBatch))
+    state_batches: list[StateBatch] = field(Array(StateBatch), default_factory=list)

@@ -21,4 +21,4 @@ class ShareUpdateValue(Message):
     leader_epoch: int = field(Int32)
     start_offset: int = field(Int64)
     delivery_complete_count: int = field(Int32, default=-1, tag=0)
-    state_batches: list[StateBatch] = field(Array(StateBatch))
+    state_batches: list[StateBatch] = field(Array(StateBatch), default_factory=list)

@@ -21,7 +21,7 @@ class StopReplicaPartitionV0(Struct):
 @struct
 class StopReplicaTopicV1(Struct):
     name: str = field(String)
-    partition_indexes: list[int] = field(Array(Int32))
+    partition_indexes: list[int] = field(Array(Int32), default_factory=list)
 
 
 @struct
@@ -35,7 +35,9 @@ class StopReplicaPartitionState(Struct):
 @struct
 class StopReplicaTopicState(Struct):
     topic_name: str = field(String)
-    partition_states: list[StopReplicaPartitionState] = field(Array(StopReplicaPartitionState))
+    partition_states: list[StopReplicaPartitionState] = field(
+        Array(StopReplicaPartitionState), default_factory=list
+    )
 
 
 @message(ApiKey.STOP_REPLICA, versions=(0, 4), flexible=2)
@@ -43,27 +45,35 @@ class StopReplicaRequest(Message):
     """Make a broker stop, and perhaps delete, replicas."""
 
     controller_id: int = field(Int32)
-    is_kraft_controller: bool = field(Boolean, since=4, kafka_name="isKRaftController")
+    is_kraft_controller: bool = field(
+        Boolean, since=4, kafka_name="isKRaftController", default=False
+    )
     controller_epoch: int = field(Int32)
     broker_epoch: int = field(Int64, since=1, default=-1, ignorable=True)
-    delete_partitions: bool = field(Boolean, until=2)
+    delete_partitions: bool = field(Boolean, until=2, default=False)
     ungrouped_partitions: list[StopReplicaPartitionV0] = field(
-        Array(StopReplicaPartitionV0), until=0
+        Array(StopReplicaPartitionV0), until=0, default_factory=list
     )
-    topics: list[StopReplicaTopicV1] = field(Array(StopReplicaTopicV1), since=1, until=2)
-    topic_states: list[StopReplicaTopicState] = field(Array(StopReplicaTopicState), since=3)
+    topics: list[StopReplicaTopicV1] = field(
+        Array(StopReplicaTopicV1), since=1, until=2, default_factory=list
+    )
+    topic_states: list[StopReplicaTopicState] = field(
+        Array(StopReplicaTopicState), since=3, default_factory=list
+    )
 
 
 @struct
 class StopReplicaPartitionError(Struct):
     topic_name: str = field(String)
     partition_index: int = field(Int32)
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
 
 
 @message(ApiKey.STOP_REPLICA, versions=(0, 4), flexible=2)
 class StopReplicaResponse(Message):
     """Per partition, whether the replica stopped."""
 
-    error_code: int = field(Int16)
-    partition_errors: list[StopReplicaPartitionError] = field(Array(StopReplicaPartitionError))
+    error_code: int = field(Int16, default=0)
+    partition_errors: list[StopReplicaPartitionError] = field(
+        Array(StopReplicaPartitionError), default_factory=list
+    )

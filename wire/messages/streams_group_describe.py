@@ -15,9 +15,9 @@ from barnabas.wire.strings import String
 class StreamsGroupDescribeRequest(Message):
     """Describe streams groups."""
 
-    group_ids: list[str] = field(Array(String))
+    group_ids: list[str] = field(Array(String), default_factory=list)
     include_authorized_operations: bool = field(Boolean)
-    include_topology_description: bool = field(Boolean, since=1)
+    include_topology_description: bool = field(Boolean, since=1, default=False)
 
 
 @struct
@@ -31,16 +31,16 @@ class TopicInfo(Struct):
     name: str = field(String)
     partitions: int = field(Int32)
     replication_factor: int = field(Int16)
-    topic_configs: list[KeyValue] = field(Array(KeyValue))
+    topic_configs: list[KeyValue] = field(Array(KeyValue), default_factory=list)
 
 
 @struct
 class Subtopology(Struct):
     subtopology_id: str = field(String)
-    source_topics: list[str] = field(Array(String))
-    repartition_sink_topics: list[str] = field(Array(String))
-    state_changelog_topics: list[TopicInfo] = field(Array(TopicInfo))
-    repartition_source_topics: list[TopicInfo] = field(Array(TopicInfo))
+    source_topics: list[str] = field(Array(String), default_factory=list)
+    repartition_sink_topics: list[str] = field(Array(String), default_factory=list)
+    state_changelog_topics: list[TopicInfo] = field(Array(TopicInfo), default_factory=list)
+    repartition_source_topics: list[TopicInfo] = field(Array(TopicInfo), default_factory=list)
 
 
 @struct
@@ -65,14 +65,14 @@ class TaskOffset(Struct):
 @struct
 class TaskIds(Struct):
     subtopology_id: str = field(String)
-    partitions: list[int] = field(Array(Int32))
+    partitions: list[int] = field(Array(Int32), default_factory=list)
 
 
 @struct
 class Assignment(Struct):
-    active_tasks: list[TaskIds] = field(Array(TaskIds))
-    standby_tasks: list[TaskIds] = field(Array(TaskIds))
-    warmup_tasks: list[TaskIds] = field(Array(TaskIds))
+    active_tasks: list[TaskIds] = field(Array(TaskIds), default_factory=list)
+    standby_tasks: list[TaskIds] = field(Array(TaskIds), default_factory=list)
+    warmup_tasks: list[TaskIds] = field(Array(TaskIds), default_factory=list)
 
 
 @struct
@@ -86,9 +86,9 @@ class Member(Struct):
     topology_epoch: int = field(Int32)
     process_id: str = field(String)
     user_endpoint: Endpoint | None = field(Endpoint, nullable=0, default=None)
-    client_tags: list[KeyValue] = field(Array(KeyValue))
-    task_offsets: list[TaskOffset] = field(Array(TaskOffset))
-    task_end_offsets: list[TaskOffset] = field(Array(TaskOffset))
+    client_tags: list[KeyValue] = field(Array(KeyValue), default_factory=list)
+    task_offsets: list[TaskOffset] = field(Array(TaskOffset), default_factory=list)
+    task_end_offsets: list[TaskOffset] = field(Array(TaskOffset), default_factory=list)
     assignment: Assignment = field(Assignment)
     target_assignment: Assignment = field(Assignment)
     is_classic: bool = field(Boolean)
@@ -98,16 +98,18 @@ class Member(Struct):
 class TopologyDescriptionNode(Struct):
     name: str = field(String)
     node_type: int = field(Int8)
-    source_topics: list[str] = field(Array(String))
+    source_topics: list[str] = field(Array(String), default_factory=list)
     sink_topic: str | None = field(String, nullable=0, default=None)
-    stores: list[str] = field(Array(String))
-    successors: list[str] = field(Array(String))
+    stores: list[str] = field(Array(String), default_factory=list)
+    successors: list[str] = field(Array(String), default_factory=list)
 
 
 @struct
 class TopologyDescriptionSubtopology(Struct):
     subtopology_id: str = field(String)
-    nodes: list[TopologyDescriptionNode] = field(Array(TopologyDescriptionNode))
+    nodes: list[TopologyDescriptionNode] = field(
+        Array(TopologyDescriptionNode), default_factory=list
+    )
 
 
 @struct
@@ -119,28 +121,28 @@ class TopologyDescriptionGlobalStore(Struct):
 @struct
 class TopologyDescription(Struct):
     subtopologies: list[TopologyDescriptionSubtopology] = field(
-        Array(TopologyDescriptionSubtopology)
+        Array(TopologyDescriptionSubtopology), default_factory=list
     )
     global_stores: list[TopologyDescriptionGlobalStore] = field(
-        Array(TopologyDescriptionGlobalStore)
+        Array(TopologyDescriptionGlobalStore), default_factory=list
     )
 
 
 @struct
 class DescribedGroup(Struct):
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
     error_message: str | None = field(String, nullable=0, default=None)
     group_id: str = field(String)
     group_state: str = field(String)
     group_epoch: int = field(Int32)
     assignment_epoch: int = field(Int32)
     topology: Topology | None = field(Topology, nullable=0, default=None)
-    members: list[Member] = field(Array(Member))
+    members: list[Member] = field(Array(Member), default_factory=list)
     authorized_operations: int = field(Int32, default=-2147483648)
     topology_description: TopologyDescription | None = field(
         TopologyDescription, since=1, nullable=0, default=None
     )
-    topology_description_status: int = field(Int8, since=1)
+    topology_description_status: int = field(Int8, since=1, default=0)
     assignor_name: str | None = field(String, since=1, nullable=0, default=None, ignorable=True)
 
 
@@ -148,5 +150,5 @@ class DescribedGroup(Struct):
 class StreamsGroupDescribeResponse(Message):
     """State, topology, members and tasks of each streams group."""
 
-    throttle_time_ms: int = field(Int32)
-    groups: list[DescribedGroup] = field(Array(DescribedGroup))
+    throttle_time_ms: int = field(Int32, default=0)
+    groups: list[DescribedGroup] = field(Array(DescribedGroup), default_factory=list)

@@ -22,37 +22,39 @@ class TopicInfo(Struct):
     name: str = field(String)
     partitions: int = field(Int32)
     replication_factor: int = field(Int16)
-    topic_configs: list[KeyValue] = field(Array(KeyValue))
+    topic_configs: list[KeyValue] = field(Array(KeyValue), default_factory=list)
 
 
 @struct
 class CopartitionGroup(Struct):
-    source_topics: list[int] = field(Array(Int16))
-    source_topic_regex: list[int] = field(Array(Int16))
-    repartition_source_topics: list[int] = field(Array(Int16))
+    source_topics: list[int] = field(Array(Int16), default_factory=list)
+    source_topic_regex: list[int] = field(Array(Int16), default_factory=list)
+    repartition_source_topics: list[int] = field(Array(Int16), default_factory=list)
 
 
 @struct
 class Subtopology(Struct):
     subtopology_id: str = field(String)
-    source_topics: list[str] = field(Array(String))
-    source_topic_regex: list[str] = field(Array(String))
-    state_changelog_topics: list[TopicInfo] = field(Array(TopicInfo))
-    repartition_sink_topics: list[str] = field(Array(String))
-    repartition_source_topics: list[TopicInfo] = field(Array(TopicInfo))
-    copartition_groups: list[CopartitionGroup] = field(Array(CopartitionGroup))
+    source_topics: list[str] = field(Array(String), default_factory=list)
+    source_topic_regex: list[str] = field(Array(String), default_factory=list)
+    state_changelog_topics: list[TopicInfo] = field(Array(TopicInfo), default_factory=list)
+    repartition_sink_topics: list[str] = field(Array(String), default_factory=list)
+    repartition_source_topics: list[TopicInfo] = field(Array(TopicInfo), default_factory=list)
+    copartition_groups: list[CopartitionGroup] = field(
+        Array(CopartitionGroup), default_factory=list
+    )
 
 
 @struct
 class Topology(Struct):
     epoch: int = field(Int32)
-    subtopologies: list[Subtopology] = field(Array(Subtopology))
+    subtopologies: list[Subtopology] = field(Array(Subtopology), default_factory=list)
 
 
 @struct
 class TaskIdsRequest(Struct):
     subtopology_id: str = field(String)
-    partitions: list[int] = field(Array(Int32))
+    partitions: list[int] = field(Array(Int32), default_factory=list)
 
 
 @struct
@@ -107,7 +109,7 @@ class Status(Struct):
 @struct
 class TaskIdsResponse(Struct):
     subtopology_id: str = field(String)
-    partitions: list[int] = field(Array(Int32))
+    partitions: list[int] = field(Array(Int32), default_factory=list)
 
 
 @struct
@@ -119,30 +121,30 @@ class EndpointResponse(Struct):
 @struct
 class TopicPartition(Struct):
     topic: str = field(String)
-    partitions: list[int] = field(Array(Int32))
+    partitions: list[int] = field(Array(Int32), default_factory=list)
 
 
 @struct
 class EndpointToPartitions(Struct):
     user_endpoint: EndpointResponse = field(EndpointResponse)
-    active_partitions: list[TopicPartition] = field(Array(TopicPartition))
-    standby_partitions: list[TopicPartition] = field(Array(TopicPartition))
+    active_partitions: list[TopicPartition] = field(Array(TopicPartition), default_factory=list)
+    standby_partitions: list[TopicPartition] = field(Array(TopicPartition), default_factory=list)
 
 
 @message(ApiKey.STREAMS_GROUP_HEARTBEAT, versions=(0, 1), flexible=0)
 class StreamsGroupHeartbeatResponse(Message):
     """The member's epoch, tasks and the group's status."""
 
-    throttle_time_ms: int = field(Int32)
-    error_code: int = field(Int16)
+    throttle_time_ms: int = field(Int32, default=0)
+    error_code: int = field(Int16, default=0)
     error_message: str | None = field(String, nullable=0, default=None)
     member_id: str = field(String)
     member_epoch: int = field(Int32)
     heartbeat_interval_ms: int = field(Int32)
-    acceptable_recovery_lag_legacy: int = field(Int32, until=0)
+    acceptable_recovery_lag_legacy: int = field(Int32, until=0, default=0)
     task_offset_interval_ms: int = field(Int32)
     acceptable_recovery_lag: int = field(Int64, since=1, default=-1, ignorable=True)
-    status: list[Status] | None = field(Array(Status), nullable=0)
+    status: list[Status] | None = field(Array(Status), nullable=0, default_factory=list)
     active_tasks: list[TaskIdsResponse] | None = field(
         Array(TaskIdsResponse), nullable=0, default=None
     )
@@ -152,7 +154,7 @@ class StreamsGroupHeartbeatResponse(Message):
     warmup_tasks: list[TaskIdsResponse] | None = field(
         Array(TaskIdsResponse), nullable=0, default=None
     )
-    topology_description_required: bool = field(Boolean, since=1)
+    topology_description_required: bool = field(Boolean, since=1, default=False)
     endpoint_information_epoch: int = field(Int32)
     partitions_by_user_endpoint: list[EndpointToPartitions] | None = field(
         Array(EndpointToPartitions), nullable=0, default=None

@@ -30,4 +30,4 @@ class StreamsGroupMemberMetadataValue(Message):
     topology_epoch: int = field(Int32)
     process_id: str = field(String)
     user_endpoint: Endpoint | None = field(Endpoint, nullable=0, default=None)
-    client_tags: list[KeyValue] = field(Array(KeyValue))
+    client_tags: list[KeyValue] = field(Array(KeyValue), default_factory=list)

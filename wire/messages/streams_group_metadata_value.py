@@ -21,7 +21,7 @@ class StreamsGroupMetadataValue(Message):
     metadata_hash: int = field(Int64)
     validated_topology_epoch: int = field(Int32, default=-1, tag=0)
     last_assignment_configs: list[LastAssignmentConfig] | None = field(
-        Array(LastAssignmentConfig), nullable=0, tag=1
+        Array(LastAssignmentConfig), nullable=0, tag=1, default_factory=list
     )
     stored_description_topology_epoch: int = field(Int32, default=-1, tag=2)
     failed_description_topology_epoch: int = field(Int32, default=-1, tag=3)

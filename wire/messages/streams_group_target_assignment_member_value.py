@@ -11,11 +11,11 @@ from barnabas.wire.strings import String
 @struct
 class TaskIds(Struct):
     subtopology_id: str = field(String)
-    partitions: list[int] = field(Array(Int32))
+    partitions: list[int] = field(Array(Int32), default_factory=list)
 
 
 @message(versions=(0, 0), flexible=0)
 class StreamsGroupTargetAssignmentMemberValue(Message):
-    active_tasks: list[TaskIds] = field(Array(TaskIds))
-    standby_tasks: list[TaskIds] = field(Array(TaskIds))
-    warmup_tasks: list[TaskIds] = field(Array(TaskIds))
+    active_tasks: list[TaskIds] = field(Array(TaskIds), default_factory=list)
+    standby_tasks: list[TaskIds] = field(Array(TaskIds), default_factory=list)
+    warmup_tasks: list[TaskIds] = field(Array(TaskIds), default_factory=list)

@@ -13,16 +13,18 @@ from barnabas.wire.strings import String
 class TopologyDescriptionNode(Struct):
     name: str = field(String)
     node_type: int = field(Int8)
-    source_topics: list[str] = field(Array(String))
+    source_topics: list[str] = field(Array(String), default_factory=list)
     sink_topic: str | None = field(String, nullable=0, default=None)
-    stores: list[str] = field(Array(String))
-    successors: list[str] = field(Array(String))
+    stores: list[str] = field(Array(String), default_factory=list)
+    successors: list[str] = field(Array(String), default_factory=list)
 
 
 @struct
 class TopologyDescriptionSubtopology(Struct):
     subtopology_id: str = field(String)
-    nodes: list[TopologyDescriptionNode] = field(Array(TopologyDescriptionNode))
+    nodes: list[TopologyDescriptionNode] = field(
+        Array(TopologyDescriptionNode), default_factory=list
+    )
 
 
 @struct
@@ -34,10 +36,10 @@ class TopologyDescriptionGlobalStore(Struct):
 @struct
 class TopologyDescription(Struct):
     subtopologies: list[TopologyDescriptionSubtopology] = field(
-        Array(TopologyDescriptionSubtopology)
+        Array(TopologyDescriptionSubtopology), default_factory=list
     )
     global_stores: list[TopologyDescriptionGlobalStore] = field(
-        Array(TopologyDescriptionGlobalStore)
+        Array(TopologyDescriptionGlobalStore), default_factory=list
     )
 
 
@@ -55,6 +57,6 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
 class StreamsGroupTopologyDescriptionUpdateResponse(Message):
     """Whether the topology was stored."""
 
-    throttle_time_ms: int = field(Int32)
-    error_code: int = field(Int16)
+    throttle_time_ms: int = field(Int32, default=0)
+    error_code: int = field(Int16, default=0)
     error_message: str | None = field(String, nullable=0, default=None)

@@ -19,28 +19,30 @@ class TopicInfo(Struct):
     name: str = field(String)
     partitions: int = field(Int32)
     replication_factor: int = field(Int16)
-    topic_configs: list[TopicConfig] = field(Array(TopicConfig))
+    topic_configs: list[TopicConfig] = field(Array(TopicConfig), default_factory=list)
 
 
 @struct
 class CopartitionGroup(Struct):
-    source_topics: list[int] = field(Array(Int16))
-    source_topic_regex: list[int] = field(Array(Int16))
-    repartition_source_topics: list[int] = field(Array(Int16))
+    source_topics: list[int] = field(Array(Int16), default_factory=list)
+    source_topic_regex: list[int] = field(Array(Int16), default_factory=list)
+    repartition_source_topics: list[int] = field(Array(Int16), default_factory=list)
 
 
 @struct
 class Subtopology(Struct):
     subtopology_id: str = field(String)
-    source_topics: list[str] = field(Array(String))
-    source_topic_regex: list[str] = field(Array(String))
-    state_changelog_topics: list[TopicInfo] = field(Array(TopicInfo))
-    repartition_sink_topics: list[str] = field(Array(String))
-    repartition_source_topics: list[TopicInfo] = field(Array(TopicInfo))
-    copartition_groups: list[CopartitionGroup] = field(Array(CopartitionGroup))
+    source_topics: list[str] = field(Array(String), default_factory=list)
+    source_topic_regex: list[str] = field(Array(String), default_factory=list)
+    state_changelog_topics: list[TopicInfo] = field(Array(TopicInfo), default_factory=list)
+    repartition_sink_topics: list[str] = field(Array(String), default_factory=list)
+    repartition_source_topics: list[TopicInfo] = field(Array(TopicInfo), default_factory=list)
+    copartition_groups: list[CopartitionGroup] = field(
+        Array(CopartitionGroup), default_factory=list
+    )
 
 
 @message(versions=(0, 0), flexible=0)
 class StreamsGroupTopologyValue(Message):
     epoch: int = field(Int32)
-    subtopologies: list[Subtopology] = field(Array(Subtopology))
+    subtopologies: list[Subtopology] = field(Array(Subtopology), default_factory=list)

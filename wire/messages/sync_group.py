@@ -29,15 +29,17 @@ class SyncGroupRequest(Message):
     protocol_type: str | None = field(String, since=5, nullable=0, default=None, ignorable=True)
     protocol_name: str | None = field(String, since=5, nullable=0, default=None, ignorable=True)
     # filled by the leader only
-    assignments: list[SyncGroupRequestAssignment] = field(Array(SyncGroupRequestAssignment))
+    assignments: list[SyncGroupRequestAssignment] = field(
+        Array(SyncGroupRequestAssignment), default_factory=list
+    )
 
 
 @message(ApiKey.SYNC_GROUP, versions=(0, 5), flexible=4)
 class SyncGroupResponse(Message):
     """The member's assignment."""
 
-    throttle_time_ms: int = field(Int32, since=1, ignorable=True)
-    error_code: int = field(Int16)
+    throttle_time_ms: int = field(Int32, since=1, ignorable=True, default=0)
+    error_code: int = field(Int16, default=0)
     protocol_type: str | None = field(String, since=5, nullable=0, default=None, ignorable=True)
     protocol_name: str | None = field(String, since=5, nullable=0, default=None, ignorable=True)
     # for consumers: ConsumerProtocolAssignment after its int16 version

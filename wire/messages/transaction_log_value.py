@@ -13,7 +13,7 @@ from barnabas.wire.strings import String
 @struct
 class PartitionsSchema(Struct):
     topic: str = field(String)
-    partition_ids: list[int] = field(Array(Int32))
+    partition_ids: list[int] = field(Array(Int32), default_factory=list)
 
 
 @message(versions=(0, 1), flexible=1)
@@ -25,11 +25,11 @@ class TransactionLogValue(Message):
     # 6 dead, 7 epoch fence
     transaction_status: int = field(Int8)
     transaction_partitions: list[PartitionsSchema] | None = field(
-        Array(PartitionsSchema), nullable=0
+        Array(PartitionsSchema), nullable=0, default_factory=list
     )
     transaction_last_update_timestamp_ms: int = field(Int64)
     transaction_start_timestamp_ms: int = field(Int64)
     previous_producer_id: int = field(Int64, since=1, default=-1, tag=0)
     next_producer_id: int = field(Int64, since=1, default=-1, tag=1)
-    client_transaction_version: int = field(Int16, since=1, tag=2)
+    client_transaction_version: int = field(Int16, since=1, tag=2, default=0)
     next_producer_epoch: int = field(Int16, since=1, default=-1, tag=3)

@@ -5,7 +5,7 @@ from barnabas.wire.arrays import Array
 from barnabas.wire.primitives import UUID, Int16, Int32, Int64
 from barnabas.wire.schema import Message, Struct, field, message, struct
 from barnabas.wire.strings import String
-from barnabas.wire.uuids import Uuid
+from barnabas.wire.uuids import ZERO_UUID, Uuid
 
 # v0 (KIP-98) · v1 throttled responses are sent at once, the client waits (KIP-219) ·
 # v2 committed_leader_epoch (KIP-320) ·
@@ -25,10 +25,10 @@ class TxnOffsetCommitRequestPartition(Struct):
 
 @struct
 class TxnOffsetCommitRequestTopic(Struct):
-    name: str = field(String, until=5, ignorable=True)
-    topic_id: Uuid = field(UUID, since=6, ignorable=True)
+    name: str = field(String, until=5, ignorable=True, default="")
+    topic_id: Uuid = field(UUID, since=6, ignorable=True, default=ZERO_UUID)
     partitions: list[TxnOffsetCommitRequestPartition] = field(
-        Array(TxnOffsetCommitRequestPartition)
+        Array(TxnOffsetCommitRequestPartition), default_factory=list
     )
 
 
@@ -42,23 +42,25 @@ class TxnOffsetCommitRequest(Message):
     producer_epoch: int = field(Int16)
     # -1 outside a group
     generation_id_or_member_epoch: int = field(Int32, since=3, default=-1)
-    member_id: str = field(String, since=3)
+    member_id: str = field(String, since=3, default="")
     group_instance_id: str | None = field(String, since=3, nullable=0, default=None)
-    topics: list[TxnOffsetCommitRequestTopic] = field(Array(TxnOffsetCommitRequestTopic))
+    topics: list[TxnOffsetCommitRequestTopic] = field(
+        Array(TxnOffsetCommitRequestTopic), default_factory=list
+    )
 
 
 @struct
 class TxnOffsetCommitResponsePartition(Struct):
     partition_index: int = field(Int32)
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
 
 
 @struct
 class TxnOffsetCommitResponseTopic(Struct):
-    name: str = field(String, until=5, ignorable=True)
-    topic_id: Uuid = field(UUID, since=6, ignorable=True)
+    name: str = field(String, until=5, ignorable=True, default="")
+    topic_id: Uuid = field(UUID, since=6, ignorable=True, default=ZERO_UUID)
     partitions: list[TxnOffsetCommitResponsePartition] = field(
-        Array(TxnOffsetCommitResponsePartition)
+        Array(TxnOffsetCommitResponsePartition), default_factory=list
     )
 
 
@@ -66,5 +68,7 @@ class TxnOffsetCommitResponseTopic(Struct):
 class TxnOffsetCommitResponse(Message):
     """Per partition, whether the pending offset was stored."""
 
-    throttle_time_ms: int = field(Int32)
-    topics: list[TxnOffsetCommitResponseTopic] = field(Array(TxnOffsetCommitResponseTopic))
+    throttle_time_ms: int = field(Int32, default=0)
+    topics: list[TxnOffsetCommitResponseTopic] = field(
+        Array(TxnOffsetCommitResponseTopic), default_factory=list
+    )

@@ -19,6 +19,6 @@ class UnregisterControllerRequest(Message):
 class UnregisterControllerResponse(Message):
     """Whether the controller was forgotten."""
 
-    throttle_time_ms: int = field(Int32)
-    error_code: int = field(Int16)
-    error_message: str | None = field(String, nullable=0)
+    throttle_time_ms: int = field(Int32, default=0)
+    error_code: int = field(Int16, default=0)
+    error_message: str | None = field(String, nullable=0, default="")

@@ -31,7 +31,7 @@ class UpdateRaftVoterRequest(Message):
     current_leader_epoch: int = field(Int32)
     voter_id: int = field(Int32)
     voter_directory_id: Uuid = field(UUID)
-    listeners: list[Listener] = field(Array(Listener))
+    listeners: list[Listener] = field(Array(Listener), default_factory=list)
     kraft_version_feature: KraftVersionFeature = field(
         KraftVersionFeature, kafka_name="KRaftVersionFeature"
     )
@@ -49,6 +49,6 @@ class CurrentLeader(Struct):
 class UpdateRaftVoterResponse(Message):
     """Whether the voter changed, and who leads."""
 
-    throttle_time_ms: int = field(Int32)
-    error_code: int = field(Int16)
-    current_leader: CurrentLeader | None = field(CurrentLeader, tag=0)
+    throttle_time_ms: int = field(Int32, default=0)
+    error_code: int = field(Int16, default=0)
+    current_leader: CurrentLeader | None = field(CurrentLeader, tag=0, default=None)

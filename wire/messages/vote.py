@@ -5,7 +5,7 @@ from barnabas.wire.arrays import Array
 from barnabas.wire.primitives import UUID, Boolean, Int16, Int32, Int64, Uint16
 from barnabas.wire.schema import Message, Struct, field, message, struct
 from barnabas.wire.strings import String
-from barnabas.wire.uuids import Uuid
+from barnabas.wire.uuids import ZERO_UUID, Uuid
 
 # v0 (KIP-595) ·
 # v1 voter_id, voter_directory_id, replica_directory_id (3.9 calls it candidate_directory_id),
@@ -17,17 +17,19 @@ class PartitionDataRequest(Struct):
     partition_index: int = field(Int32)
     replica_epoch: int = field(Int32)
     replica_id: int = field(Int32)
-    replica_directory_id: Uuid = field(UUID, since=1, ignorable=True)
-    voter_directory_id: Uuid = field(UUID, since=1, ignorable=True)
+    replica_directory_id: Uuid = field(UUID, since=1, ignorable=True, default=ZERO_UUID)
+    voter_directory_id: Uuid = field(UUID, since=1, ignorable=True, default=ZERO_UUID)
     last_offset_epoch: int = field(Int32)
     last_offset: int = field(Int64)
-    pre_vote: bool = field(Boolean, since=2)
+    pre_vote: bool = field(Boolean, since=2, default=False)
 
 
 @struct
 class TopicDataRequest(Struct):
     topic_name: str = field(String)
-    partitions: list[PartitionDataRequest] = field(Array(PartitionDataRequest))
+    partitions: list[PartitionDataRequest] = field(
+        Array(PartitionDataRequest), default_factory=list
+    )
 
 
 @message(ApiKey.VOTE, versions=(0, 2), flexible=0)
@@ -36,13 +38,13 @@ class VoteRequest(Message):
 
     cluster_id: str | None = field(String, nullable=0, default=None)
     voter_id: int = field(Int32, since=1, default=-1, ignorable=True)
-    topics: list[TopicDataRequest] = field(Array(TopicDataRequest))
+    topics: list[TopicDataRequest] = field(Array(TopicDataRequest), default_factory=list)
 
 
 @struct
 class PartitionDataResponse(Struct):
     partition_index: int = field(Int32)
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
     leader_id: int = field(Int32)
     leader_epoch: int = field(Int32)
     vote_granted: bool = field(Boolean)
@@ -51,7 +53,9 @@ class PartitionDataResponse(Struct):
 @struct
 class TopicDataResponse(Struct):
     topic_name: str = field(String)
-    partitions: list[PartitionDataResponse] = field(Array(PartitionDataResponse))
+    partitions: list[PartitionDataResponse] = field(
+        Array(PartitionDataResponse), default_factory=list
+    )
 
 
 @struct
@@ -65,6 +69,8 @@ class NodeEndpoint(Struct):
 class VoteResponse(Message):
     """Whether the vote was given, and who leads."""
 
-    error_code: int = field(Int16)
-    topics: list[TopicDataResponse] = field(Array(TopicDataResponse))
-    node_endpoints: list[NodeEndpoint] = field(Array(NodeEndpoint), since=1, tag=0)
+    error_code: int = field(Int16, default=0)
+    topics: list[TopicDataResponse] = field(Array(TopicDataResponse), default_factory=list)
+    node_endpoints: list[NodeEndpoint] = field(
+        Array(NodeEndpoint), since=1, tag=0, default_factory=list
+    )

@@ -26,7 +26,7 @@ class KraftVersionFeature(Struct):
 class Voter(Struct):
     voter_id: int = field(Int32)
     voter_directory_id: Uuid = field(UUID)
-    endpoints: list[Endpoint] = field(Array(Endpoint))
+    endpoints: list[Endpoint] = field(Array(Endpoint), default_factory=list)
     kraft_version_feature: KraftVersionFeature = field(
         KraftVersionFeature, kafka_name="KRaftVersionFeature"
     )
@@ -35,4 +35,4 @@ class Voter(Struct):
 @message(versions=(0, 0), flexible=0)
 class VotersRecord(Message):
     version: int = field(Int16)
-    voters: list[Voter] = field(Array(Voter))
+    voters: list[Voter] = field(Array(Voter), default_factory=list)

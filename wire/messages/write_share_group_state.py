@@ -25,13 +25,13 @@ class PartitionData(Struct):
     leader_epoch: int = field(Int32)
     start_offset: int = field(Int64)
     delivery_complete_count: int = field(Int32, since=1, default=-1, ignorable=True)
-    state_batches: list[StateBatch] = field(Array(StateBatch))
+    state_batches: list[StateBatch] = field(Array(StateBatch), default_factory=list)
 
 
 @struct
 class WriteStateData(Struct):
     topic_id: Uuid = field(UUID)
-    partitions: list[PartitionData] = field(Array(PartitionData))
+    partitions: list[PartitionData] = field(Array(PartitionData), default_factory=list)
 
 
 @message(ApiKey.WRITE_SHARE_GROUP_STATE, versions=(0, 1), flexible=0)
@@ -39,24 +39,24 @@ class WriteShareGroupStateRequest(Message):
     """Store changed share-partition state."""
 
     group_id: str = field(String)
-    topics: list[WriteStateData] = field(Array(WriteStateData))
+    topics: list[WriteStateData] = field(Array(WriteStateData), default_factory=list)
 
 
 @struct
 class PartitionResult(Struct):
     partition: int = field(Int32)
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
     error_message: str | None = field(String, nullable=0, default=None)
 
 
 @struct
 class WriteStateResult(Struct):
     topic_id: Uuid = field(UUID)
-    partitions: list[PartitionResult] = field(Array(PartitionResult))
+    partitions: list[PartitionResult] = field(Array(PartitionResult), default_factory=list)
 
 
 @message(ApiKey.WRITE_SHARE_GROUP_STATE, versions=(0, 1), flexible=0)
 class WriteShareGroupStateResponse(Message):
     """Per partition, whether its state was stored."""
 
-    results: list[WriteStateResult] = field(Array(WriteStateResult))
+    results: list[WriteStateResult] = field(Array(WriteStateResult), default_factory=list)

@@ -13,7 +13,7 @@ from barnabas.wire.strings import String
 @struct
 class WritableTxnMarkerTopic(Struct):
     name: str = field(String)
-    partition_indexes: list[int] = field(Array(Int32))
+    partition_indexes: list[int] = field(Array(Int32), default_factory=list)
 
 
 @struct
@@ -22,40 +22,46 @@ class WritableTxnMarker(Struct):
     producer_epoch: int = field(Int16)
     # true commits, false aborts
     transaction_result: bool = field(Boolean)
-    topics: list[WritableTxnMarkerTopic] = field(Array(WritableTxnMarkerTopic))
+    topics: list[WritableTxnMarkerTopic] = field(
+        Array(WritableTxnMarkerTopic), default_factory=list
+    )
     coordinator_epoch: int = field(Int32)
-    transaction_version: int = field(Int8, since=2, ignorable=True)
+    transaction_version: int = field(Int8, since=2, ignorable=True, default=0)
 
 
 @message(ApiKey.WRITE_TXN_MARKERS, versions=(0, 2), flexible=1)
 class WriteTxnMarkersRequest(Message):
     """Write commit or abort markers into partitions."""
 
-    markers: list[WritableTxnMarker] = field(Array(WritableTxnMarker))
+    markers: list[WritableTxnMarker] = field(Array(WritableTxnMarker), default_factory=list)
 
 
 @struct
 class WritableTxnMarkerPartitionResult(Struct):
     partition_index: int = field(Int32)
-    error_code: int = field(Int16)
+    error_code: int = field(Int16, default=0)
 
 
 @struct
 class WritableTxnMarkerTopicResult(Struct):
     name: str = field(String)
     partitions: list[WritableTxnMarkerPartitionResult] = field(
-        Array(WritableTxnMarkerPartitionResult)
+        Array(WritableTxnMarkerPartitionResult), default_factory=list
     )
 
 
 @struct
 class WritableTxnMarkerResult(Struct):
     producer_id: int = field(Int64)
-    topics: list[WritableTxnMarkerTopicResult] = field(Array(WritableTxnMarkerTopicResult))
+    topics: list[WritableTxnMarkerTopicResult] = field(
+        Array(WritableTxnMarkerTopicResult), default_factory=list
+    )
 
 
 @message(ApiKey.WRITE_TXN_MARKERS, versions=(0, 2), flexible=1)
 class WriteTxnMarkersResponse(Message):
     """Per producer and partition, whether the marker was written."""
 
-    markers: list[WritableTxnMarkerResult] = field(Array(WritableTxnMarkerResult))
+    markers: list[WritableTxnMarkerResult] = field(
+        Array(WritableTxnMarkerResult), default_factory=list
+    )
