@@ -106,13 +106,19 @@ def describe_cluster_default(
     config: BrokerConfig, names: Collection[str] | None = None
 ) -> list[ConfigEntry]:
     """The settings that hold for all brokers dynamically (the broker named by empty text)."""
-    return [
-        _broker_entry(
-            config, name, lambda s: s.source == ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
-        )
-        for name in config.dynamic_default
-        if _wanted(name, names)
-    ]
+    entries = []
+    for name, text in config.dynamic_default.items():
+        if _wanted(name, names):
+            entry = _broker_entry(config, name)
+            source = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
+            entries.append(
+                entry._replace(
+                    value=None if entry.is_sensitive else text,
+                    source=source,
+                    synonyms=tuple(s for s in entry.synonyms if s.source == source),
+                )
+            )
+    return entries
 
 
 def broker_synonyms(name: str) -> tuple[str, ...]:
@@ -164,18 +170,14 @@ def _topic_entry(
     )
 
 
-def _broker_entry(
-    config: BrokerConfig, name: str, keep: Callable[[Synonym], bool] | None = None
-) -> ConfigEntry:
+def _broker_entry(config: BrokerConfig, name: str) -> ConfigEntry:
     setting = _defined(name, config.release)
     sensitive = setting is None or setting.sensitive
-    synonyms = (
-        tuple(filter(keep, _synonyms(config, name))) if keep else tuple(_synonyms(config, name))
-    )
+    synonyms = tuple(_synonyms(config, name))
     return ConfigEntry(
         name,
         None if sensitive else _shown_value(config, name, setting),
-        setting is None or setting.mode == READ_ONLY or name != base_name(name),
+        name != base_name(name) or _is_read_only(setting, config.release),
         synonyms[0].source if synonyms else ConfigSource.DEFAULT_CONFIG,
         sensitive,
         synonyms,
@@ -187,6 +189,13 @@ def _broker_entry(
 def _defined(name: str, release: int) -> Setting | None:
     setting = settings(release).get(base_name(name))
     return setting if setting is not None and "plugin" not in setting.flags else None
+
+
+def _is_read_only(setting: Setting | None, release: int) -> bool:
+    # Kafka 3.9 calls its replication throttles read-only, though they change at run time alone.
+    if setting is None or (release < 4 and "dynamic-only" in setting.flags):
+        return True
+    return setting.mode == READ_ONLY
 
 
 def _kafka_default(name: str, release: int) -> str | None:
