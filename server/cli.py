@@ -9,7 +9,9 @@ from importlib import import_module
 import click
 
 # name -> (module, attribute, one line for the list of commands)
-COMMANDS: dict[str, tuple[str, str, str]] = {}
+COMMANDS: dict[str, tuple[str, str, str]] = {
+    "start": ("barnabas.server.commands.start", "start", "Run a broker."),
+}
 
 
 class LazyGroup(click.Group):

@@ -1,1 +1,28 @@
-"""One file per API: what it answers, at which versions, and what Kafka does that this copies."""
+"""One file per API: what it answers, at which versions, and what Kafka does that this copies.
+
+A handler module declares `VERSIONS` and `handle(request, context)`, which returns a response,
+a wait (`delayed.Wait`), a coroutine that ends in a response, or None for no answer at all.
+`HANDLERS` is the one list: dispatch, and ApiVersions, which cannot lie, derive from it. The
+ranges stand here as well as in the modules so that answering ApiVersions imports none of them;
+a test holds the two equal.
+"""
+
+from typing import NamedTuple
+
+from barnabas.wire.api import ApiKey
+
+
+class Versions(NamedTuple):
+    """First and last version that a handler serves."""
+
+    first: int
+    last: int
+
+
+HANDLERS: dict[ApiKey, Versions] = {
+    ApiKey.PRODUCE: Versions(0, 13),
+    ApiKey.FETCH: Versions(0, 18),
+    ApiKey.LIST_OFFSETS: Versions(0, 11),
+    ApiKey.METADATA: Versions(0, 13),
+    ApiKey.API_VERSIONS: Versions(0, 5),
+}

@@ -1,0 +1,233 @@
+"""The broker: everything is made here, started in one order and stopped in the other.
+
+    start: data directories, registry, listeners (bound), registration, controller, listeners (open)
+    stop:  listeners, connections, controller and registration, data directories
+
+Nothing is global: two brokers in one process share no state but what they are given.
+"""
+
+import asyncio
+import socket
+from pathlib import Path
+
+from barnabas.server.clock import Clock, LoopClock
+from barnabas.server.cluster.controller import Controller
+from barnabas.server.cluster.metadata import BrokerInfo, ClusterMetadata, Endpoint, TopicInfo
+from barnabas.server.cluster.topics import Topics
+from barnabas.server.config import BrokerConfig
+from barnabas.server.connection import Connection
+from barnabas.server.delayed import Delayed
+from barnabas.server.dispatch import Dispatcher
+from barnabas.server.fetch_sessions import FetchSessions
+from barnabas.server.handlers import HANDLERS
+from barnabas.server.listener import Limits, Listener, Population
+from barnabas.server.logs import Logs
+from barnabas.server.metrics import Metrics
+from barnabas.server.registry.broker_body import BrokerRegistration
+from barnabas.server.registry.broker_body import Endpoint as RegisteredEndpoint
+from barnabas.server.registry.configs import TOPICS as TOPIC_CONFIGS
+from barnabas.server.registry.ensemble import JOURNAL_NAME, Ensemble
+from barnabas.server.registry.registry import Registry
+from barnabas.server.replication.replicas import Replicas
+from barnabas.storage.errors import StorageError
+from barnabas.storage.log_config import LogConfig
+from barnabas.storage.log_manager import LogManager
+
+IDLE_SWEEP_MS = 1_000
+
+
+class StartFailed(Exception):
+    """The broker cannot do its job; the message is one sentence for whoever started it."""
+
+
+class Broker:
+    """One broker on one event loop."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        *,
+        clock: Clock | None = None,
+        logs: Logs | None = None,
+        ensemble: Ensemble | None = None,
+    ) -> None:
+        self.config = config
+        self.logs = logs or Logs(config.barnabas_log_level)
+        self.log = self.logs.room("broker")
+        self.clock = clock or LoopClock(asyncio.get_running_loop(), self._timer_failed)
+        self.broker_id = max(0, config.broker_id)
+        self.served_versions = dict(HANDLERS)
+        self.metadata = ClusterMetadata()
+        self.metrics = Metrics()
+        self.fetches = Delayed(self.clock, "Fetch")
+        self.produces = Delayed(self.clock, "Produce")
+        self.fetch_sessions = FetchSessions(
+            lambda: config.max_incremental_fetch_session_cache_slots
+        )
+        self.dispatcher = Dispatcher(self)
+        self.population = Population(_limits(config))
+        self.listeners: list[Listener] = []
+        self._ensemble = ensemble
+        self.registry: Registry
+        self.logs_on_disk: LogManager
+        self.replicas: Replicas
+        self.topics: Topics
+        self.controller: Controller
+
+    async def start(self) -> None:
+        """Bring the broker up. Raises StartFailed with what to do about it."""
+        self._open_disks()
+        self._open_registry()
+        await self.registry.cluster.ensure_paths()
+        self.metadata.cluster_id = await self.registry.cluster.ensure_id()
+        self._wire_up()
+        self._bind()
+        await self._register()
+        await self.controller.start(self.clock.now_ms())
+        for listener in self.listeners:
+            listener.open()
+        self.clock.call_later(IDLE_SWEEP_MS, self._sweep)
+
+    async def stop(self) -> None:
+        """Take the broker down: nothing new comes in, everything is on disk afterwards."""
+        for listener in self.listeners:
+            listener.close()
+        for delayed in (self.fetches, self.produces):
+            delayed.cancel_all()
+        for connection in tuple(self.population.connections):
+            connection.close("the broker is stopping")
+        self.dispatcher.stop()
+        await self.controller.stop()
+        await self.registry.store.close()
+        self.logs_on_disk.close(self.clock.now_ms())
+        if isinstance(self.clock, LoopClock):
+            self.clock.close()
+
+    # TopicSink: what the controller decided.
+
+    async def topic_changed(self, topic: TopicInfo) -> None:
+        """Lead what is ours to lead, then let clients see it."""
+        config = await self.topic_config(topic.name)
+        now_ms = self.clock.now_ms()
+        for info in topic.partitions:
+            if info.leader_id != self.broker_id:
+                continue
+            try:
+                self.replicas.become_leader(
+                    topic.name, topic.topic_id, info.index, config,
+                    info.leader_epoch, info.replicas, info.isr, now_ms,
+                )  # fmt: skip
+            except StorageError as error:
+                self.log.error("a partition cannot be opened", error=error)
+        self.metadata.set_topic(topic)
+        self.topics.changed(topic.name)
+
+    async def topic_deleted(self, topic: TopicInfo) -> None:
+        """Forget the topic, answer who waits for it, remove its files."""
+        self.metadata.remove_topics([topic.name])
+        indexes = [info.index for info in topic.partitions]
+        self.replicas.delete(topic.name, indexes, self.clock.now_ms())
+        for index in indexes:
+            self.fetches.complete_all((topic.name, index))
+            self.produces.complete_all((topic.name, index))
+        self.metrics.forget_topic(topic.name)
+        self.topics.changed(topic.name)
+
+    async def topic_config(self, name: str) -> LogConfig:
+        """A topic's settings: its own over the broker's."""
+        settings = await self.registry.configs.read(f"{TOPIC_CONFIGS}/{name}")
+        return self.config.log_config.with_settings(settings, self.config.release)
+
+    # Parts of starting.
+
+    def _open_disks(self) -> None:
+        self.logs_on_disk = LogManager(self.config.data_dirs)
+
+    def _open_registry(self) -> None:
+        if self._ensemble is None:
+            path = Path(self.config.data_dirs[0]) / JOURNAL_NAME
+            self._ensemble = Ensemble(self.clock.now_ms, path)
+        self.registry = Registry(self._ensemble.connect())
+
+    def _wire_up(self) -> None:
+        def is_known(topic: str, index: int) -> bool:
+            return self.metadata.partition(topic, index) is not None
+
+        self.replicas = Replicas(self.broker_id, self.logs_on_disk, is_known, self.metrics)
+        self.topics = Topics(self.registry, self.metadata, self.config, self.clock)
+        self.controller = Controller(
+            self.broker_id, self.registry, self.metadata, self, self.logs.room("controller")
+        )
+
+    def _bind(self) -> None:
+        """Bind all listeners; ports that were left to the system are known after this."""
+        loop = asyncio.get_running_loop()
+        for endpoint in self.config.endpoints:
+            listener = Listener(
+                loop, endpoint.listener, self.population, self.dispatcher.process,
+                self.clock.monotonic_ms, self._connection_event,
+            )  # fmt: skip
+            try:
+                listener.bind(endpoint.host or "0.0.0.0", endpoint.port)
+            except OSError as error:
+                raise StartFailed(
+                    f"cannot listen on {endpoint.host or '0.0.0.0'}:{endpoint.port}: "
+                    f"{error.strerror or error}; set `listeners` to a free address"
+                ) from None
+            self.listeners.append(listener)
+
+    async def _register(self) -> None:
+        endpoints = self._advertised()
+        self.metadata.brokers[self.broker_id] = BrokerInfo(
+            self.broker_id, endpoints, self.config.broker_rack
+        )
+        registered = [RegisteredEndpoint(name, e.host, e.port) for name, e in endpoints.items()]
+        await self.registry.brokers.register(
+            BrokerRegistration(
+                self.broker_id, registered, self.clock.now_ms(), self.config.broker_rack
+            )
+        )
+
+    def _advertised(self) -> dict[str, Endpoint]:
+        """Where clients are sent, by listener; what the settings leave open is what was bound."""
+        bound = {listener.name: listener for listener in self.listeners}
+        endpoints = {}
+        for endpoint in self.config.advertised_endpoints:
+            listener = bound[endpoint.listener]
+            host = endpoint.host or listener.host
+            if host in ("", "0.0.0.0", "::"):
+                host = socket.getfqdn()
+            endpoints[endpoint.listener] = Endpoint(host, endpoint.port or listener.port)
+        return endpoints
+
+    # What happens by itself.
+
+    def _sweep(self) -> None:
+        self.population.sweep(self.clock.monotonic_ms())
+        self.clock.call_later(IDLE_SWEEP_MS, self._sweep)
+
+    def _connection_event(self, what: str, connection: Connection | None, reason: str) -> None:
+        peer = f"{connection.peer_host}:{connection.peer_port}" if connection else "?"
+        if what == "refused":
+            self.log.warn("connection refused", reason=reason)
+        else:
+            self.log.debug(f"connection {what}", peer=peer, reason=reason)
+
+    def _timer_failed(self, error: Exception) -> None:
+        self.log.unexpected("a timer failed", error)
+
+
+def _limits(config: BrokerConfig) -> Limits:
+    overrides = {}
+    for pair in filter(None, config.max_connections_per_ip_overrides.split(",")):
+        host, _, count = pair.strip().rpartition(":")
+        overrides[host] = int(count)
+    return Limits(
+        max_frame_bytes=config.socket_request_max_bytes,
+        max_connections=config.max_connections,
+        max_connections_per_ip=config.max_connections_per_ip,
+        per_ip_overrides=overrides,
+        max_idle_ms=config.connections_max_idle_ms,
+        send_buffer_bytes=config.socket_send_buffer_bytes,
+        receive_buffer_bytes=config.socket_receive_buffer_bytes,
+    )

@@ -1,0 +1,28 @@
+"""Who leads: pure decisions, state in, state out (Kafka's PartitionLeaderElectionAlgorithms)."""
+
+from collections.abc import Collection, Sequence
+
+NO_LEADER = -1
+
+
+def offline_leader(
+    replicas: Sequence[int], isr: Collection[int], live: Collection[int], unclean: bool
+) -> tuple[int, bool]:
+    """The first live in-sync replica in order of assignment; else, if `unclean`, any live one.
+
+    Returns (leader or NO_LEADER, whether it was not in sync and records may be lost).
+    """
+    for replica in replicas:
+        if replica in live and replica in isr:
+            return replica, False
+    if unclean:
+        for replica in replicas:
+            if replica in live:
+                return replica, True
+    return NO_LEADER, False
+
+
+def preferred_leader(replicas: Sequence[int], isr: Collection[int], live: Collection[int]) -> int:
+    """The first replica of the assignment if it is live and in sync, else NO_LEADER."""
+    first = replicas[0] if replicas else NO_LEADER
+    return first if first in live and first in isr else NO_LEADER

@@ -1,0 +1,117 @@
+"""The broker's view of the cluster: brokers, topics, leaders. What Metadata answers from.
+
+The controller writes it (in its own process directly, otherwise by UpdateMetadata); everybody
+else reads. A topic is replaced as a whole, never changed in place, so that an answer under
+construction sees one state.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from barnabas.server.errors import ApiError
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.uuids import ZERO_UUID, Uuid
+
+NO_LEADER = -1
+INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a broker is reached on one listener."""
+
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerInfo:
+    """A live broker; endpoints by listener name."""
+
+    broker_id: int
+    endpoints: dict[str, Endpoint]
+    rack: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionInfo:
+    """A partition's replicas and who leads them; `leader_id` is NO_LEADER if nobody does."""
+
+    index: int
+    leader_id: int
+    leader_epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    offline: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TopicInfo:
+    """A topic and its partitions, in order of index."""
+
+    name: str
+    topic_id: Uuid
+    partitions: tuple[PartitionInfo, ...]
+
+    @property
+    def is_internal(self) -> bool:
+        """Whether the topic is one of Kafka's own."""
+        return self.name in INTERNAL_TOPICS
+
+
+@dataclass(slots=True)
+class ClusterMetadata:
+    """Everything Metadata can tell."""
+
+    cluster_id: str = ""
+    controller_id: int = -1
+    brokers: dict[int, BrokerInfo] = field(default_factory=dict)
+    topics: dict[str, TopicInfo] = field(default_factory=dict)
+    _names: dict[Uuid, str] = field(default_factory=dict)
+
+    def set_topic(self, topic: TopicInfo) -> None:
+        """Add a topic, or put its new state in the place of the old."""
+        old = self.topics.get(topic.name)
+        if old is not None and old.topic_id != topic.topic_id:
+            self._names.pop(old.topic_id, None)
+        self.topics[topic.name] = topic
+        if topic.topic_id != ZERO_UUID:
+            self._names[topic.topic_id] = topic.name
+
+    def remove_topics(self, names: Iterable[str]) -> None:
+        """Forget topics."""
+        for name in names:
+            topic = self.topics.pop(name, None)
+            if topic is not None:
+                self._names.pop(topic.topic_id, None)
+
+    def name_of(self, topic_id: Uuid) -> str | None:
+        """The topic's name, or None if nobody knows the id."""
+        return self._names.get(topic_id)
+
+    def topic_named_or_known(self, name: str, topic_id: Uuid) -> TopicInfo:
+        """The topic meant by a name or, without one, by an id.
+
+        Raises ApiError UNKNOWN_TOPIC_OR_PARTITION or UNKNOWN_TOPIC_ID.
+        """
+        if name:
+            topic = self.topics.get(name)
+            if topic is None:
+                raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            return topic
+        known = self._names.get(topic_id)
+        if known is None:
+            raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
+        return self.topics[known]
+
+    def partition(self, name: str, index: int) -> PartitionInfo | None:
+        """One partition, or None."""
+        topic = self.topics.get(name)
+        if topic is None or not 0 <= index < len(topic.partitions):
+            return None
+        return topic.partitions[index]
+
+    def leader_endpoint(self, info: PartitionInfo, listener_name: str) -> Endpoint | None:
+        """Where the partition's leader is reached on a listener."""
+        broker = self.brokers.get(info.leader_id)
+        return broker.endpoints.get(listener_name) if broker else None

@@ -1,0 +1,200 @@
+"""Creating, growing and deleting topics, as any broker does it: write, wait for the controller.
+
+The registry is told what is wanted; the controller sees it and gives the partitions leaders;
+`served` is called when this broker's metadata has them, and whoever waits goes on.
+"""
+
+import asyncio
+import random
+from collections.abc import Mapping, Sequence
+
+from barnabas.server.clock import Clock
+from barnabas.server.cluster.metadata import INTERNAL_TOPICS, ClusterMetadata
+from barnabas.server.cluster.topic_names import name_fault
+from barnabas.server.config import BrokerConfig
+from barnabas.server.errors import ApiError
+from barnabas.server.registry.errors import TopicExists
+from barnabas.server.registry.placement import ImpossiblePlacement, assign_replicas
+from barnabas.server.registry.registry import Registry
+from barnabas.server.registry.topics import colliding_topics
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.uuids import Uuid
+
+AUTO_CREATE_TIMEOUT_MS = 5_000
+
+
+class Topics:
+    """What clients may do with topics."""
+
+    def __init__(
+        self, registry: Registry, metadata: ClusterMetadata, config: BrokerConfig, clock: Clock
+    ) -> None:
+        self._registry = registry
+        self._metadata = metadata
+        self._config = config
+        self._clock = clock
+        self._waiting: dict[str, list[asyncio.Future[bool]]] = {}
+        self._creating: set[str] = set()
+
+    async def auto_create(self, name: str) -> None:
+        """Create a topic that a client asked about, with the broker's defaults.
+
+        The caller answers LEADER_NOT_AVAILABLE. Raises ApiError.
+        """
+        if name in self._metadata.topics or name in self._creating:
+            return
+        settings = self.internal_settings(name) if name in INTERNAL_TOPICS else {}
+        partitions, factor = self.default_shape(name)
+        try:
+            await self.create(name, self.place(partitions, factor), settings)
+        except ApiError as error:
+            if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
+                raise
+        await self.wait_until_served(name, AUTO_CREATE_TIMEOUT_MS)
+
+    async def ensure_internal(self, name: str) -> bool:
+        """Make sure that an internal topic exists; whether it is served."""
+        if name in self._metadata.topics:
+            return True
+        await self.auto_create(name)
+        return name in self._metadata.topics
+
+    def default_shape(self, name: str) -> tuple[int, int]:
+        """Partitions and replication factor of a topic that is created without them.
+
+        On the embedded registry an internal topic's replication factor is capped by the
+        brokers there are; with ZooKeeper creation waits for enough of them, as in Kafka.
+        """
+        config = self._config
+        if name == "__consumer_offsets":
+            partitions = config.offsets_topic_num_partitions
+            factor = config.offsets_topic_replication_factor
+        elif name == "__transaction_state":
+            partitions = config.transaction_state_log_num_partitions
+            factor = config.transaction_state_log_replication_factor
+        else:
+            return config.num_partitions, config.default_replication_factor
+        if not config.zookeeper_connect:
+            factor = min(factor, len(self._metadata.brokers))
+        return partitions, factor
+
+    def internal_settings(self, name: str) -> dict[str, str]:
+        """The topic settings that Kafka gives its own topics."""
+        config = self._config
+        if name == "__consumer_offsets":
+            size = config.offsets_topic_segment_bytes
+        else:
+            size = config.transaction_state_log_segment_bytes
+        return {
+            "cleanup.policy": "compact",
+            "compression.type": "producer" if name == "__consumer_offsets" else "uncompressed",
+            "segment.bytes": str(size),
+        }
+
+    def place(self, partitions: int, factor: int, first: int = 0) -> dict[int, list[int]]:
+        """Replicas for `partitions` partitions, the first of them numbered `first`.
+
+        Raises ApiError INVALID_PARTITIONS or INVALID_REPLICATION_FACTOR.
+        """
+        if partitions <= 0:
+            raise ApiError(
+                ErrorCode.INVALID_PARTITIONS, "Number of partitions must be larger than 0."
+            )
+        if factor <= 0:
+            raise ApiError(
+                ErrorCode.INVALID_REPLICATION_FACTOR, "Replication factor must be larger than 0."
+            )
+        brokers = {b.broker_id: b.rack for b in self._metadata.brokers.values()}
+        try:
+            return assign_replicas(
+                brokers,
+                partitions,
+                factor,
+                start=random.randrange(max(1, len(brokers))),
+                shift=random.randrange(max(1, len(brokers))),
+                first_partition=first,
+            )
+        except ImpossiblePlacement as error:
+            raise ApiError(ErrorCode.INVALID_REPLICATION_FACTOR, str(error)) from None
+
+    def check_new_name(self, name: str) -> None:
+        """Raises ApiError if no topic of this name may be created."""
+        if (fault := name_fault(name)) is not None:
+            raise fault
+        if name in self._metadata.topics:
+            raise ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+        if "." in name or "_" in name:
+            collisions = colliding_topics(name, self._metadata.topics)
+            if collisions:
+                raise ApiError(
+                    ErrorCode.INVALID_TOPIC_EXCEPTION,
+                    f"Topic '{name}' collides with existing topics: {', '.join(collisions)}",
+                )
+
+    async def create(
+        self, name: str, replicas: Mapping[int, Sequence[int]], settings: Mapping[str, str]
+    ) -> Uuid | None:
+        """Write a new topic into the registry; its id. Raises ApiError."""
+        self.check_new_name(name)
+        if name in self._creating:
+            raise ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' is being created.")
+        self._creating.add(name)
+        try:
+            made = await self._registry.topics.create(name, replicas, dict(settings))
+            return made.topic_id
+        except TopicExists as error:
+            raise ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, str(error)) from None
+        finally:
+            self._creating.discard(name)
+
+    async def mark_for_deletion(self, name: str) -> None:
+        """Ask for a topic's deletion. Raises ApiError."""
+        if name not in self._metadata.topics:
+            raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        await self._registry.topics.mark_for_deletion(name)
+
+    async def wait_until_served(self, name: str, timeout_ms: float, partitions: int = 1) -> bool:
+        """Wait until this broker knows leaders of so many partitions; False if time ran out."""
+        while not self._is_served(name, partitions):
+            if not await self._changed(name, timeout_ms):
+                return self._is_served(name, partitions)
+        return True
+
+    async def wait_until_deleted(self, name: str, timeout_ms: float) -> bool:
+        """Wait until this broker has forgotten a topic; False if time ran out."""
+        while name in self._metadata.topics:
+            if not await self._changed(name, timeout_ms):
+                return name not in self._metadata.topics
+        return True
+
+    def changed(self, name: str) -> None:
+        """This broker's metadata of a topic changed: wake who waits for it."""
+        for future in self._waiting.pop(name, ()):
+            if not future.done():
+                future.set_result(True)
+
+    def _is_served(self, name: str, partitions: int) -> bool:
+        topic = self._metadata.topics.get(name)
+        return topic is not None and sum(p.leader_id >= 0 for p in topic.partitions) >= partitions
+
+    async def _changed(self, name: str, timeout_ms: float) -> bool:
+        """Wait for the next change of a topic; False if `timeout_ms` passed first."""
+        if timeout_ms <= 0:
+            return False
+        future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(name, []).append(future)
+
+        def expire() -> None:
+            if not future.done():
+                future.set_result(False)
+
+        timer = self._clock.call_later(timeout_ms, expire)
+        try:
+            return await future
+        finally:
+            timer.cancel()
+            waiting = self._waiting.get(name, [])
+            if future in waiting:
+                waiting.remove(future)
+                if not waiting:
+                    del self._waiting[name]

@@ -1,0 +1,68 @@
+"""`barnabas start`: run a broker in the foreground until a signal stops it."""
+
+import asyncio
+import signal
+import sys
+from pathlib import Path
+
+import click
+
+from barnabas.server.config import BrokerConfig, ConfigError, load_config
+
+
+@click.command()
+@click.option(
+    "--config", "files", multiple=True, type=click.Path(path_type=Path), metavar="FILE",
+    help="A server.properties file; may be given more than once, later ones win.",
+)  # fmt: skip
+@click.option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="One setting, over the files."
+)
+@click.option("--data-dir", metavar="DIR", help="Where the logs live: log.dirs.")
+@click.option("--listen", metavar="HOST:PORT", help="Where to listen; port 0 takes a free one.")
+def start(
+    files: tuple[Path, ...], settings: tuple[str, ...], data_dir: str | None, listen: str | None
+) -> None:
+    """Run a broker until it is told to stop (SIGTERM, SIGINT).
+
+    The first line it prints names the address that clients connect to.
+
+    \b
+    barnabas start
+    barnabas start --listen 127.0.0.1:0 --data-dir /tmp/data --set num.partitions=3
+    """
+    overrides = list(settings)
+    if data_dir is not None:
+        overrides.append(f"log.dirs={data_dir}")
+    if listen is not None:
+        overrides.append(f"listeners=PLAINTEXT://{listen}")
+    try:
+        config = load_config(files, overrides)
+    except ConfigError as error:
+        _fail(str(error), 2)
+    sys.exit(asyncio.run(_serve(config)))
+
+
+async def _serve(config: BrokerConfig) -> int:
+    from barnabas.server.broker import Broker, StartFailed
+
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    broker = Broker(config)
+    try:
+        await broker.start()
+    except StartFailed as error:
+        print(f"barnabas: {error}", file=sys.stderr)
+        return 1
+    for listener in broker.listeners:
+        print(f"listening on {listener.host}:{listener.port} ({listener.name})", flush=True)
+    await stopping.wait()
+    await broker.stop()
+    return 0
+
+
+def _fail(message: str, code: int) -> None:
+    print(f"barnabas: {message}", file=sys.stderr)
+    sys.exit(code)

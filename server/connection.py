@@ -1,0 +1,255 @@
+"""One client's connection: bytes in, one request in progress, answers out in request order.
+
+Raw non-blocking socket on the event loop. What keeps a client from hurting the broker:
+
+* One request at a time. The next stays in the buffer until the answer of this one is queued.
+* While a request is parked the next frame is still read (a long poll gives way to it, and a
+  closed socket is noticed), then reading stops until the parked one is answered.
+* While answers wait in the outbox nothing more is read: a client that does not read its
+  answers stops being served, and costs one answer's head and some open files.
+* At most `FAIR_REQUESTS` are served in one go before other connections get their turn.
+
+    open --(peer closes, bad frame, I/O error, broker stops)--> closed
+"""
+
+import asyncio
+import errno
+import socket
+from collections.abc import Callable
+from typing import Protocol
+
+from barnabas.server.outbox import Outbox
+from barnabas.wire.api import ApiKey
+from barnabas.wire.connection import Encoded
+from barnabas.wire.errors import ProtocolError
+from barnabas.wire.frame import FrameBuffer
+
+FAIR_REQUESTS = 64
+SHRINK_ABOVE_BYTES = 64 * 1024
+_FETCH = int(ApiKey.FETCH)
+_GONE = {errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED, errno.ETIMEDOUT, errno.ENOTCONN}
+
+
+class Pending(Protocol):
+    """A request that will be answered later."""
+
+    def hurry(self) -> None: ...
+    def cancel(self) -> None: ...
+
+
+class Owner(Protocol):
+    """What a connection needs of its listener."""
+
+    def process(self, connection: "Connection", frame: memoryview) -> None:
+        """Serve one request: answer by `connection.respond` now, or `connection.park` it."""
+
+    def closed(self, connection: "Connection", reason: str) -> None:
+        """The connection is gone."""
+
+
+class Connection:
+    """A client's socket and what is in progress on it."""
+
+    __slots__ = (
+        "_clock_ms",
+        "_loop",
+        "_owner",
+        "_pending",
+        "_pumping",
+        "_reading",
+        "_writing",
+        "client_id",
+        "closed",
+        "frames",
+        "last_active_ms",
+        "listener_name",
+        "outbox",
+        "parked_fetch",
+        "peer_host",
+        "peer_port",
+        "sock",
+        "software",
+    )
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        sock: socket.socket,
+        owner: Owner,
+        listener_name: str,
+        max_frame_bytes: int,
+        clock_ms: Callable[[], float],
+    ) -> None:
+        self.sock = sock
+        self.listener_name = listener_name
+        self.peer_host, self.peer_port = sock.getpeername()[:2]
+        self.client_id: str | None = None
+        self.software = ""
+        self.frames = FrameBuffer(max_frame_bytes)
+        self.outbox = Outbox(sock)
+        # A consumer's long poll, which gives way to whatever waits behind it.
+        self.parked_fetch: Pending | None = None
+        self.closed = False
+        self.last_active_ms = clock_ms()
+        self._clock_ms = clock_ms
+        self._loop = loop
+        self._owner = owner
+        self._pending: Pending | None = None
+        self._reading = self._writing = self._pumping = False
+        self._read_on()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a request is in progress or an answer unsent: then it is not idle."""
+        return self._pending is not None or bool(self.outbox)
+
+    # What the owner calls.
+
+    def respond(self, encoded: Encoded) -> None:
+        """Queue the answer of the request in progress."""
+        self.outbox.put(encoded)
+
+    def park(self, pending: Pending) -> None:
+        """The request in progress will be answered by `resume`."""
+        self._pending = pending
+
+    def resume(self, encoded: Encoded | None) -> None:
+        """The parked request is answered (None: without a response); go on with the next."""
+        if self.closed:
+            return
+        self._pending = self.parked_fetch = None
+        if encoded is not None:
+            self.outbox.put(encoded)
+        self.last_active_ms = self._clock_ms()
+        if self._pumping:
+            return
+        self._flush()
+        if not self.closed and self.frames.has_frame():
+            self._loop.call_soon(self._pump)
+        else:
+            self._read_on()
+
+    def close(self, reason: str) -> None:
+        """Close the socket; what is parked is dropped, what is unsent is lost."""
+        if self.closed:
+            return
+        self.closed = True
+        if self._pending is not None:
+            self._pending.cancel()
+            self._pending = self.parked_fetch = None
+        self._read_off()
+        if self._writing:
+            self._loop.remove_writer(self.sock)
+        self.outbox.clear()
+        self.frames.clear()
+        self.sock.close()
+        self._owner.closed(self, reason)
+
+    def shrink(self) -> None:
+        """Give back a large buffer that stands empty."""
+        if not len(self.frames) and self.frames.capacity_bytes > SHRINK_ABOVE_BYTES:
+            if self._pending is None:
+                self.frames = FrameBuffer(self.frames.max_frame_bytes)
+
+    # What the event loop calls.
+
+    def _readable(self) -> None:
+        try:
+            count = self.sock.recv_into(self.frames.writable())
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self.close(_gone(error))
+            return
+        if not count:
+            self.close("the client closed the connection")
+            return
+        self.frames.received(count)
+        self.last_active_ms = self._clock_ms()
+        if self._pending is None:
+            self._pump()
+        else:
+            self._look_behind_parked()
+
+    def _pump(self) -> None:
+        """Serve the whole requests that have come, then send what they were answered."""
+        if self.closed or self._pumping:
+            return
+        self._pumping = True
+        served = 0
+        try:
+            while self._pending is None and not self.closed:
+                frame = self.frames.next_frame()
+                if frame is None:
+                    break
+                self._owner.process(self, frame)
+                served += 1
+                if served == FAIR_REQUESTS or self.outbox.unsent_bytes > SHRINK_ABOVE_BYTES:
+                    break
+        except ProtocolError as error:
+            self.close(f"the client sent {error}")
+        finally:
+            self._pumping = False
+        if self.closed:
+            return
+        if self.outbox:
+            self._flush()
+        if not self.closed and not self._writing:
+            self._after_pump()
+
+    def _after_pump(self) -> None:
+        if self._pending is not None:
+            self._look_behind_parked()
+        elif self.frames.has_frame():
+            self._loop.call_soon(self._pump)
+        elif not self._reading:
+            self._read_on()
+
+    def _look_behind_parked(self) -> None:
+        """A parked long poll gives way to another kind of request; one frame is read ahead."""
+        if self.parked_fetch is not None:
+            behind = self.frames.peek_api_key()
+            if behind is not None and behind != _FETCH:
+                self.parked_fetch.hurry()
+                return
+        if self.frames.has_frame():
+            self._read_off()
+        else:
+            self._read_on()
+
+    def _flush(self) -> None:
+        try:
+            done = self.outbox.flush()
+        except OSError as error:
+            self.close(_gone(error))
+            return
+        if done and self._writing:
+            self._writing = False
+            self._loop.remove_writer(self.sock)
+        elif not done and not self._writing:
+            self._writing = True
+            self._read_off()
+            self._loop.add_writer(self.sock, self._writable)
+
+    def _writable(self) -> None:
+        self._flush()
+        if not self.closed and not self._writing:
+            self.last_active_ms = self._clock_ms()
+            self._pump()
+
+    def _read_on(self) -> None:
+        if not self._reading and not self._writing:
+            self._reading = True
+            self._loop.add_reader(self.sock, self._readable)
+
+    def _read_off(self) -> None:
+        if self._reading:
+            self._reading = False
+            self._loop.remove_reader(self.sock)
+
+
+def _gone(error: OSError) -> str:
+    """Why a socket failed, in the words of somebody who reads logs."""
+    if error.errno in _GONE:
+        return "the client broke the connection"
+    return f"the socket failed: {error.strerror or error}"

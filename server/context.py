@@ -1,0 +1,30 @@
+"""What a handler knows besides the request itself."""
+
+from typing import TYPE_CHECKING
+
+from barnabas.server.connection import Connection
+from barnabas.wire.header import RequestHeader
+
+if TYPE_CHECKING:
+    from barnabas.server.broker import Broker
+
+
+class RequestContext:
+    """One request's surroundings: the broker, the connection it came by, its header."""
+
+    __slots__ = ("broker", "connection", "header")
+
+    def __init__(self, broker: "Broker", connection: Connection, header: RequestHeader) -> None:
+        self.broker = broker
+        self.connection = connection
+        self.header = header
+
+    @property
+    def api_version(self) -> int:
+        """The version of the request, and of its response."""
+        return self.header.api_version
+
+    @property
+    def listener_name(self) -> str:
+        """The listener the client came by: addresses in answers are those of this one."""
+        return self.connection.listener_name

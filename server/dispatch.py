@@ -1,0 +1,259 @@
+"""The one path of every request: header, version, faults, decoding, handler, answer.
+
+An API nobody serves, or a version outside the handler's range, closes the connection without
+an answer, as Kafka does; only ApiVersions is answered at any version (KIP-511). An exception
+that is no refusal is a bug: it is logged once with what identifies the request, and the
+client is told UNKNOWN_SERVER_ERROR.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from importlib import import_module
+from types import CoroutineType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from barnabas.server.connection import Connection
+from barnabas.server.context import RequestContext
+from barnabas.server.delayed import Wait
+from barnabas.server.error_response import error_response
+from barnabas.server.errors import code_of, is_expected, message_of
+from barnabas.server.handlers import HANDLERS
+from barnabas.wire.api import ApiKey, request_class
+from barnabas.wire.connection import Encoded, encode_response
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.errors import ProtocolError
+from barnabas.wire.header import RequestHeader, parse_request_header
+from barnabas.wire.schema import Message
+
+if TYPE_CHECKING:
+    from barnabas.server.broker import Broker
+
+_API_VERSIONS = int(ApiKey.API_VERSIONS)
+
+
+class Route:
+    """One API at one version: how to decode it and who handles it."""
+
+    __slots__ = ("api_key", "bound", "count", "handle", "module")
+
+    def __init__(self, api_key: ApiKey, version: int, module: ModuleType) -> None:
+        self.api_key = api_key
+        self.module = module
+        self.handle: Callable[[Any, RequestContext], Any] = module.handle
+        self.bound = request_class(api_key).at(version)
+        self.count = 0
+
+
+class Dispatcher:
+    """Serves frames; one per broker."""
+
+    def __init__(self, broker: "Broker") -> None:
+        self._broker = broker
+        self._log = broker.logs.room("dispatch")
+        self._routes: dict[tuple[int, int], Route] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        # Called with (header, request) before the handler: a test's faults and request log.
+        # May return a response to answer instead, or a wait that ends in going on.
+        self.interceptor: Callable[[RequestContext, Message], Any] | None = None
+        # Called with (header, request, response) once an answer is known.
+        self.observer: Callable[[RequestHeader, Message, Message | None], None] | None = None
+
+    @property
+    def routes(self) -> dict[tuple[int, int], Route]:
+        """The routes taken so far, with their request counts, for metrics."""
+        return self._routes
+
+    def process(self, connection: Connection, frame: memoryview) -> None:
+        """Serve one request frame. Raises ProtocolError: the connection is lost."""
+        header, body_start = parse_request_header(frame)
+        route = self._routes.get((header.api_key, header.api_version))
+        if route is None:
+            route = self._find_route(connection, header)
+            if route is None:
+                return
+        route.count += 1
+        request = self._decode(route, frame, body_start)
+        context = RequestContext(self._broker, connection, header)
+        if self.interceptor is not None:
+            result = self._guarded(route, self.interceptor, context, request)
+            if result is not None:
+                self._settle(route, context, request, result)
+                return
+        self.serve(route, context, request)
+
+    def serve(self, route: Route, context: RequestContext, request: Message) -> None:
+        """Hand a decoded request to its handler and answer it, now or later."""
+        try:
+            result = route.handle(request, context)
+        except Exception as error:
+            result = self._refuse(route, context, request, error)
+        self._settle(route, context, request, result)
+
+    def stop(self) -> None:
+        """Cancel what is still being worked on."""
+        for task in tuple(self._tasks):
+            task.cancel()
+
+    def _settle(self, route: Route, context: RequestContext, request: Message, result: Any) -> None:
+        if isinstance(result, Message):
+            if self.observer is not None:
+                self.observer(context.header, request, result)
+            encoded = self._encode(route, context, request, result)
+            if encoded is None:
+                context.connection.close("the answer could not be encoded")
+            else:
+                context.connection.respond(encoded)
+        elif isinstance(result, Wait):
+            context.connection.park(result)
+            result.then(lambda wait: self._resume(route, context, request, wait.answer))
+        elif isinstance(result, CoroutineType):
+            self._start(route, context, request, result)
+        elif self.observer is not None:
+            self.observer(context.header, request, None)
+
+    def _resume(
+        self,
+        route: Route,
+        context: RequestContext,
+        request: Message,
+        answer: Callable[[], Message | None],
+    ) -> None:
+        """A parked request's time has come."""
+        connection = context.connection
+        if connection.closed:
+            return
+        try:
+            response = answer()
+        except Exception as error:
+            response = self._refuse(route, context, request, error)
+        if self.observer is not None:
+            self.observer(context.header, request, response)
+        if response is None:
+            connection.resume(None)
+            return
+        encoded = self._encode(route, context, request, response)
+        if encoded is None:
+            connection.close("the answer could not be encoded")
+        else:
+            connection.resume(encoded)
+
+    def _start(
+        self,
+        route: Route,
+        context: RequestContext,
+        request: Message,
+        work: Coroutine[Any, Any, Message | None],
+    ) -> None:
+        """A handler that has to wait for the registry or another broker: run it as a task."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        context.connection.park(_TaskPending(task))
+
+        def done(finished: asyncio.Task[Message | None]) -> None:
+            self._tasks.discard(finished)
+            if not finished.cancelled():
+                self._resume(route, context, request, finished.result)
+
+        task.add_done_callback(done)
+
+    def _encode(
+        self, route: Route, context: RequestContext, request: Message, response: Message
+    ) -> Encoded | None:
+        header = context.header
+        try:
+            return encode_response(
+                header.api_key, header.api_version, header.correlation_id, response
+            )
+        except ProtocolError as error:
+            self._log.unexpected("an answer has no bytes", error, api=route.api_key.name)
+            return None
+
+    def _decode(self, route: Route, frame: memoryview, body_start: int) -> Message:
+        try:
+            return route.bound.decode(frame, body_start)
+        except ProtocolError:
+            return route.bound.parse(frame, body_start)  # once more, for the path
+
+    def _guarded(
+        self,
+        route: Route,
+        call: Callable[[RequestContext, Message], Any],
+        context: RequestContext,
+        request: Message,
+    ) -> Any:
+        try:
+            return call(context, request)
+        except Exception as error:
+            return self._refuse(route, context, request, error)
+
+    def _refuse(
+        self, route: Route, context: RequestContext, request: Message, error: Exception
+    ) -> Message | None:
+        """The answer to a request whose handler raised."""
+        header = context.header
+        if not is_expected(error):
+            self._log.unexpected(
+                "a handler failed",
+                error,
+                api=route.api_key.name,
+                version=header.api_version,
+                client=header.client_id,
+                correlation=header.correlation_id,
+            )
+        code = code_of(error)
+        message = message_of(error) if is_expected(error) else None
+        response = error_response(route.module, route.api_key, request, code, message)
+        if response is None:
+            context.connection.close(f"{route.api_key.name} cannot answer {code.name}")
+        return response
+
+    def _find_route(self, connection: Connection, header: RequestHeader) -> Route | None:
+        """The route of a first request of its kind; refuses what nobody serves."""
+        key, version = header.api_key, header.api_version
+        served = self._broker.served_versions.get(ApiKey(key)) if key in _KEYS else None
+        if served is None:
+            connection.close(f"API key {key} is not served")
+            return None
+        if not served.first <= version <= served.last:
+            if key == _API_VERSIONS:
+                connection.respond(self._unsupported_api_versions(header))
+            else:
+                connection.close(
+                    f"{ApiKey(key).name} version {version} is not served, "
+                    f"{served.first} to {served.last} are"
+                )
+            return None
+        module = import_module(f"barnabas.server.handlers.{ApiKey(key).name.lower()}")
+        route = self._routes[key, version] = Route(ApiKey(key), version, module)
+        return route
+
+    def _unsupported_api_versions(self, header: RequestHeader) -> Encoded:
+        """Error 35 in version 0, whatever the body held, naming the versions to try (KIP-511)."""
+        from barnabas.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
+
+        served = self._broker.served_versions[ApiKey.API_VERSIONS]
+        response = ApiVersionsResponse(
+            error_code=int(ErrorCode.UNSUPPORTED_VERSION),
+            api_keys=[
+                ApiVersion(api_key=_API_VERSIONS, min_version=served.first, max_version=served.last)
+            ],
+        )
+        return encode_response(_API_VERSIONS, 0, header.correlation_id, response)
+
+
+class _TaskPending:
+    """A request that a task works on."""
+
+    __slots__ = ("_task",)
+
+    def __init__(self, task: asyncio.Task[Any]) -> None:
+        self._task = task
+
+    def hurry(self) -> None:
+        """A task takes the time it takes."""
+
+    def cancel(self) -> None:
+        """The client is gone; what the task has begun, it may finish."""
+
+
+_KEYS = frozenset(int(key) for key in HANDLERS)

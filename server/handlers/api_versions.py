@@ -1,0 +1,45 @@
+"""ApiVersions: which APIs and versions this broker serves, and the cluster's features.
+
+* Any version may be asked for: `dispatch` answers those above ours in version 0 with error 35.
+* v3: a client without a valid software name or version is refused INVALID_REQUEST (KIP-511).
+* v4: also features whose lowest version is 0 (KIP-584 follow-up); v3 must not see them.
+* v5: cluster id and node id of the broker the client thinks it talks to (KIP-1242); a
+  mismatch is REBOOTSTRAP_REQUIRED.
+"""
+
+import re
+
+from barnabas.server.context import RequestContext
+from barnabas.server.handlers import Versions
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+
+VERSIONS = Versions(0, 5)
+SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+
+
+def handle(request: ApiVersionsRequest, context: RequestContext) -> ApiVersionsResponse:
+    """Answer from the table of handlers."""
+    if context.api_version >= 3 and not _is_named(request):
+        return ApiVersionsResponse(error_code=int(ErrorCode.INVALID_REQUEST))
+    broker = context.broker
+    if request.cluster_id is not None and request.cluster_id != broker.metadata.cluster_id:
+        return ApiVersionsResponse(error_code=int(ErrorCode.REBOOTSTRAP_REQUIRED))
+    if request.node_id not in (-1, broker.broker_id):
+        return ApiVersionsResponse(error_code=int(ErrorCode.REBOOTSTRAP_REQUIRED))
+    context.connection.software = (
+        f"{request.client_software_name} {request.client_software_version}"
+    )
+    return ApiVersionsResponse(
+        api_keys=[
+            ApiVersion(api_key=int(key), min_version=versions.first, max_version=versions.last)
+            for key, versions in sorted(broker.served_versions.items())
+        ]
+    )
+
+
+def _is_named(request: ApiVersionsRequest) -> bool:
+    return bool(
+        SOFTWARE.fullmatch(request.client_software_name)
+        and SOFTWARE.fullmatch(request.client_software_version)
+    )

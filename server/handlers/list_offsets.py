@@ -1,0 +1,147 @@
+"""ListOffsets: where a partition begins, ends, or stood at a time.
+
+Specials: -1 latest (the high watermark, or the last stable offset for read_committed), -2
+earliest, -3 the record with the largest timestamp (v7, KIP-734), -4 earliest local (v8,
+KIP-405), -5 latest tiered (v9, KIP-1005), -6 earliest pending upload (v11, KIP-1023). Without
+tiered storage the earliest local offset is the earliest, and nothing was tiered: offset -1.
+v0 lists segment start offsets before a time, newest first. Nothing found is offset -1 with no
+error. v4: leader epochs are checked (KIP-320).
+"""
+
+from barnabas.server.context import RequestContext
+from barnabas.server.errors import ApiError, code_of
+from barnabas.server.handlers import Versions
+from barnabas.server.replication.partition import Partition
+from barnabas.storage.errors import StorageError
+from barnabas.storage.log_offsets import TimestampedOffset
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+
+VERSIONS = Versions(0, 11)
+LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = range(
+    -1, -7, -1
+)
+# A special that a version does not know is refused (Kafka: UNSUPPORTED_VERSION).
+SINCE = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
+NOTHING = TimestampedOffset(-1, -1, -1)
+CONSUMER, DEBUGGING_CONSUMER = -1, -2
+
+
+def handle(request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsResponse:
+    """Look up every partition."""
+    seen: set[tuple[str, int]] = set()
+    twice: set[tuple[str, int]] = set()
+    for topic in request.topics:
+        for partition in topic.partitions:
+            key = (topic.name, partition.partition_index)
+            (twice if key in seen else seen).add(key)
+    return ListOffsetsResponse(
+        topics=[
+            ListOffsetsTopicResponse(
+                name=topic.name,
+                partitions=[
+                    _answer(topic.name, partition, request, context, twice)
+                    for partition in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _answer(
+    topic: str,
+    asked: ListOffsetsPartition,
+    request: ListOffsetsRequest,
+    context: RequestContext,
+    twice: set[tuple[str, int]],
+) -> ListOffsetsPartitionResponse:
+    answer = ListOffsetsPartitionResponse(partition_index=asked.partition_index)
+    try:
+        if (topic, asked.partition_index) in twice:
+            raise ApiError(ErrorCode.INVALID_REQUEST)
+        if context.api_version < SINCE.get(asked.timestamp, 0):
+            raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
+        partition = context.broker.replicas.require(topic, asked.partition_index)
+        if request.replica_id != DEBUGGING_CONSUMER:
+            partition.check_leader(asked.current_leader_epoch)
+        if context.api_version == 0:
+            answer.old_style_offsets = _segment_starts(partition, asked)
+            return answer
+        found = _look_up(partition, asked.timestamp, request)
+    except (ApiError, StorageError) as error:
+        answer.error_code = int(code_of(error))
+        return answer
+    answer.offset = found.offset
+    answer.timestamp = found.timestamp
+    if context.api_version >= 4:
+        answer.leader_epoch = found.leader_epoch
+    return answer
+
+
+def _look_up(
+    partition: Partition, timestamp: int, request: ListOffsetsRequest
+) -> TimestampedOffset:
+    log = partition.log
+    if timestamp == LATEST:
+        is_replica = request.replica_id >= 0
+        end = log.log_end_offset if is_replica else partition.end_offset(request.isolation_level)
+        return log.latest_offset(end)
+    if timestamp in (EARLIEST, EARLIEST_LOCAL):
+        return log.earliest_offset()
+    if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+        return NOTHING
+    if timestamp == MAX_TIMESTAMP:
+        found = log.offset_of_max_timestamp()
+    elif timestamp < 0:
+        raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
+    else:
+        found = log.offset_by_timestamp(timestamp)
+    if found is None:
+        return NOTHING
+    # What a consumer of this isolation level cannot read yet, it is not told of.
+    end = partition.end_offset(request.isolation_level)
+    return found if found.offset < end or request.replica_id >= 0 else NOTHING
+
+
+def _segment_starts(partition: Partition, asked: ListOffsetsPartition) -> list[int]:
+    """Version 0: start offsets of segments last changed before the time, newest first."""
+    log = partition.log
+    end = log.high_watermark
+    starts = [(segment.base_offset, segment.size_bytes) for segment in log.segments]
+    if asked.timestamp == EARLIEST:
+        return [log.log_start_offset][: asked.max_num_offsets]
+    offsets = [max(base, log.log_start_offset) for base, _ in starts]
+    if starts[-1][1]:
+        offsets.append(end)
+    if asked.timestamp != LATEST:
+        times = [segment.largest_timestamp()[0] for segment in log.segments]
+        offsets = [
+            o for o, time_ms in zip(offsets, times, strict=False) if time_ms <= asked.timestamp
+        ]
+    visible = sorted({o for o in offsets if o <= end}, reverse=True)
+    return visible[: asked.max_num_offsets]
+
+
+def refuse(request: ListOffsetsRequest, code: ErrorCode) -> ListOffsetsResponse:
+    """Every partition answers the error."""
+    return ListOffsetsResponse(
+        topics=[
+            ListOffsetsTopicResponse(
+                name=topic.name,
+                partitions=[
+                    ListOffsetsPartitionResponse(
+                        partition_index=partition.partition_index, error_code=int(code)
+                    )
+                    for partition in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )

@@ -1,0 +1,179 @@
+"""Metadata: brokers, the controller, topics with their leaders.
+
+* v0: an empty list of topics means all; from v1 null means all and empty means none.
+* v4: `allow_auto_topic_creation`; below it creation is always allowed. A topic that is being
+  created answers LEADER_NOT_AVAILABLE, which clients retry; Kafka does the same.
+* v8-v10: authorized operations of the cluster, v8+ of topics, when asked for (KIP-430).
+* v10: topics by id; v12 really serves them (KIP-516): an unknown id is UNKNOWN_TOPIC_ID.
+* v13: top-level error code; REBOOTSTRAP_REQUIRED is the client's cue to start again (KIP-1102).
+"""
+
+from collections.abc import Coroutine
+from typing import Any
+
+from barnabas.server.cluster.metadata import TopicInfo
+from barnabas.server.cluster.topic_names import name_fault
+from barnabas.server.context import RequestContext
+from barnabas.server.errors import ApiError
+from barnabas.server.handlers import Versions
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from barnabas.wire.uuids import ZERO_UUID
+
+VERSIONS = Versions(0, 13)
+# Bits of AclOperation without an authorizer: everything that applies to the resource (KIP-430).
+CLUSTER_OPERATIONS = sum(1 << code for code in (4, 5, 7, 8, 9, 10, 11, 12))
+TOPIC_OPERATIONS = sum(1 << code for code in (3, 4, 5, 6, 7, 8, 10, 11))
+
+
+def handle(
+    request: MetadataRequest, context: RequestContext
+) -> MetadataResponse | Coroutine[Any, Any, MetadataResponse]:
+    """Answer at once, or create the missing topics first."""
+    wanted = _wanted(request, context)
+    missing = _to_create(wanted, request, context)
+    if missing:
+        return _create_and_answer(missing, wanted, request, context)
+    return _answer(wanted, {}, request, context)
+
+
+async def _create_and_answer(
+    missing: list[str],
+    wanted: list[MetadataRequestTopic] | None,
+    request: MetadataRequest,
+    context: RequestContext,
+) -> MetadataResponse:
+    failed: dict[str, ErrorCode] = {}
+    for name in missing:
+        try:
+            await context.broker.topics.auto_create(name)
+            failed[name] = ErrorCode.LEADER_NOT_AVAILABLE
+        except ApiError as error:
+            failed[name] = error.code
+    return _answer(wanted, failed, request, context)
+
+
+def _wanted(request: MetadataRequest, context: RequestContext) -> list[MetadataRequestTopic] | None:
+    """The topics asked for; None for all of them."""
+    if request.topics is None or (context.api_version == 0 and not request.topics):
+        return None
+    return request.topics
+
+
+def _to_create(
+    wanted: list[MetadataRequestTopic] | None, request: MetadataRequest, context: RequestContext
+) -> list[str]:
+    if not wanted or not context.broker.config.auto_create_topics_enable:
+        return []
+    if context.api_version >= 4 and not request.allow_auto_topic_creation:
+        return []
+    known = context.broker.metadata.topics
+    return [
+        topic.name
+        for topic in wanted
+        if topic.name and topic.name not in known and name_fault(topic.name) is None
+    ]
+
+
+def _answer(
+    wanted: list[MetadataRequestTopic] | None,
+    failed: dict[str, ErrorCode],
+    request: MetadataRequest,
+    context: RequestContext,
+) -> MetadataResponse:
+    metadata = context.broker.metadata
+    if wanted is None:
+        topics = [_topic(topic, request, context) for topic in metadata.topics.values()]
+    else:
+        topics = [_asked_topic(topic, failed, request, context) for topic in wanted]
+    response = MetadataResponse(
+        cluster_id=metadata.cluster_id,
+        controller_id=metadata.controller_id,
+        brokers=_brokers(context),
+        topics=topics,
+    )
+    if request.include_cluster_authorized_operations:
+        response.cluster_authorized_operations = CLUSTER_OPERATIONS
+    return response
+
+
+def _brokers(context: RequestContext) -> list[MetadataResponseBroker]:
+    found = []
+    for broker in context.broker.metadata.brokers.values():
+        endpoint = broker.endpoints.get(context.listener_name)
+        if endpoint is not None:
+            found.append(
+                MetadataResponseBroker(
+                    node_id=broker.broker_id,
+                    host=endpoint.host,
+                    port=endpoint.port,
+                    rack=broker.rack,
+                )
+            )
+    return found
+
+
+def _asked_topic(
+    asked: MetadataRequestTopic,
+    failed: dict[str, ErrorCode],
+    request: MetadataRequest,
+    context: RequestContext,
+) -> MetadataResponseTopic:
+    name = asked.name
+    if name in failed:
+        return MetadataResponseTopic(error_code=int(failed[name]), name=name)
+    if name and (fault := name_fault(name)) is not None:
+        return MetadataResponseTopic(error_code=int(fault.code), name=name)
+    try:
+        topic = context.broker.metadata.topic_named_or_known(name or "", asked.topic_id)
+    except ApiError as error:
+        response = MetadataResponseTopic(error_code=int(error.code), name=name)
+        if not name:
+            response.topic_id = asked.topic_id
+        return response
+    answer = _topic(topic, request, context)
+    if asked.topic_id not in (ZERO_UUID, topic.topic_id):
+        answer.error_code = int(ErrorCode.INCONSISTENT_TOPIC_ID)
+    return answer
+
+
+def _topic(
+    topic: TopicInfo, request: MetadataRequest, context: RequestContext
+) -> MetadataResponseTopic:
+    response = MetadataResponseTopic(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=topic.is_internal,
+        partitions=[
+            MetadataResponsePartition(
+                error_code=0 if p.leader_id >= 0 else int(ErrorCode.LEADER_NOT_AVAILABLE),
+                partition_index=p.index,
+                leader_id=p.leader_id,
+                leader_epoch=p.leader_epoch,
+                replica_nodes=list(p.replicas),
+                isr_nodes=list(p.isr),
+                offline_replicas=list(p.offline),
+            )
+            for p in topic.partitions
+        ],
+    )
+    if request.include_topic_authorized_operations:
+        response.topic_authorized_operations = TOPIC_OPERATIONS
+    return response
+
+
+def refuse(request: MetadataRequest, code: ErrorCode) -> MetadataResponse:
+    """Every topic asked for answers the error."""
+    return MetadataResponse(
+        topics=[
+            MetadataResponseTopic(error_code=int(code), name=topic.name or "")
+            for topic in request.topics or []
+        ],
+    )

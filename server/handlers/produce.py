@@ -1,0 +1,204 @@
+"""Produce: append record batches to partitions this broker leads.
+
+* v0-v2 carry message sets in the old formats, converted to the topic's; from v3 exactly one
+  batch of format 2 per partition, else INVALID_RECORD. zstd before v7: error 76 (KIP-110).
+* acks: 0 is never answered, a failure closes the connection; 1 when the leader has written;
+  -1 when all in-sync replicas have. Anything else: INVALID_REQUIRED_ACKS.
+* v8: errors name records (KIP-467). v10: a leader that moved is named (KIP-951).
+* v13: topics by id (KIP-516).
+"""
+
+from barnabas.server.cluster.metadata import NO_LEADER
+from barnabas.server.context import RequestContext
+from barnabas.server.delayed import Wait
+from barnabas.server.errors import ApiError, code_of, is_expected, message_of
+from barnabas.server.handlers import Versions
+from barnabas.server.replication.partition import Partition
+from barnabas.storage.append_info import AppendInfo
+from barnabas.storage.errors import InvalidRecord, StorageError
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.messages.produce import (
+    BatchIndexAndErrorMessage,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+    TopicProduceResponse,
+)
+
+VERSIONS = Versions(0, 13)
+# Below this error code nothing of the request may have been written; what moved is named.
+_MOVED = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+
+Appended = list[tuple[Partition, PartitionProduceResponse, int]]
+
+
+def handle(
+    request: ProduceRequest, context: RequestContext
+) -> ProduceResponse | Wait[ProduceResponse] | None:
+    """Append everything, then wake who waits for it, then answer (acks=-1: once replicated)."""
+    if request.acks not in (-1, 0, 1):
+        return _unless_silent(refuse(request, ErrorCode.INVALID_REQUIRED_ACKS), request, context)
+    appended: Appended = []
+    now_ms = context.broker.clock.now_ms()
+    response = ProduceResponse(
+        responses=[
+            _append_topic(topic, request, context, now_ms, appended) for topic in request.topics
+        ]
+    )
+    fetches = context.broker.fetches
+    for partition, _, _ in appended:
+        fetches.complete(partition.key)
+    if request.acks != -1 or all(p.is_committed(end) for p, _, end in appended):
+        return _unless_silent(response, request, context)
+    return _when_replicated(response, appended, request, context)
+
+
+def _append_topic(
+    topic: TopicProduceData,
+    request: ProduceRequest,
+    context: RequestContext,
+    now_ms: int,
+    appended: Appended,
+) -> TopicProduceResponse:
+    by_id = context.header.api_version >= 13
+    name = context.broker.metadata.name_of(topic.topic_id) if by_id else topic.name
+    answers = []
+    for data in topic.partitions:
+        answer = PartitionProduceResponse(index=data.index, base_offset=-1)
+        try:
+            if name is None:
+                raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
+            partition, info = _append(name, data, request.acks, context, now_ms)
+        except (ApiError, StorageError) as error:
+            _report(answer, error, name, context)
+        else:
+            answer.base_offset = info.first_offset
+            answer.log_append_time_ms = info.log_append_time_ms
+            answer.log_start_offset = info.log_start_offset
+            appended.append((partition, answer, info.last_offset + 1))
+        answers.append(answer)
+    return TopicProduceResponse(
+        name=topic.name, topic_id=topic.topic_id, partition_responses=answers
+    )
+
+
+def _append(
+    name: str, data: PartitionProduceData, acks: int, context: RequestContext, now_ms: int
+) -> tuple[Partition, AppendInfo]:
+    partition = context.broker.replicas.require(name, data.index)
+    version = context.header.api_version
+    records = data.records
+    if records is None:
+        raise InvalidRecord("no records")
+    info = partition.append(
+        records,  # type: ignore[arg-type]  # a request's records are a view into its frame
+        acks,
+        now_ms,
+        one_v2_batch=version >= 3,
+        allow_zstd=version >= 7,
+    )
+    counts = partition.counts
+    counts.total_produce_requests += 1
+    counts.messages_in += info.record_count
+    counts.bytes_in += len(records)
+    return partition, info
+
+
+def _report(
+    answer: PartitionProduceResponse, error: Exception, name: str | None, context: RequestContext
+) -> None:
+    """Fill the answer of a partition that was refused."""
+    code = code_of(error)
+    answer.error_code = int(code)
+    if context.api_version >= 8 and is_expected(error):
+        answer.error_message = message_of(error)
+        if isinstance(error, InvalidRecord):
+            answer.record_errors = [
+                BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=text)
+                for index, text in error.record_errors
+            ]
+    if context.api_version >= 10 and code in _MOVED and name is not None:
+        info = context.broker.metadata.partition(name, answer.index)
+        if info is not None and info.leader_id != NO_LEADER:
+            answer.current_leader = LeaderIdAndEpoch(
+                leader_id=info.leader_id, leader_epoch=info.leader_epoch
+            )
+    counts = context.broker.metrics.topics.get(name or "")
+    if counts is not None:
+        counts.failed_produce_requests += 1
+
+
+def _when_replicated(
+    response: ProduceResponse, appended: Appended, request: ProduceRequest, context: RequestContext
+) -> Wait[ProduceResponse]:
+    """Wait until every append is on all in-sync replicas, `timeout_ms` at the most."""
+
+    def is_ready(_: object) -> bool:
+        return all(p.is_committed(end) or not p.is_leader for p, _, end in appended)
+
+    def answer() -> ProduceResponse:
+        for partition, part, end in appended:
+            if not partition.is_leader:
+                part.error_code = int(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            elif not partition.is_committed(end):
+                part.error_code = int(ErrorCode.REQUEST_TIMED_OUT)
+        return _with_endpoints(response, context)
+
+    keys = [partition.key for partition, _, _ in appended]
+    return context.broker.produces.park(keys, request.timeout_ms, is_ready, answer)
+
+
+def _unless_silent(
+    response: ProduceResponse, request: ProduceRequest, context: RequestContext
+) -> ProduceResponse | None:
+    """With acks=0 nobody reads an answer; Kafka closes the connection to tell of a failure."""
+    if request.acks != 0:
+        return _with_endpoints(response, context)
+    failed = [p for topic in response.responses for p in topic.partition_responses if p.error_code]
+    if failed:
+        code = ErrorCode(failed[0].error_code).name
+        context.connection.close(f"a produce with acks=0 failed with {code}")
+    return None
+
+
+def _with_endpoints(response: ProduceResponse, context: RequestContext) -> ProduceResponse:
+    """Say where the leaders are that the answer names."""
+    if context.header.api_version < 10:
+        return response
+    leaders = {
+        p.current_leader.leader_id
+        for topic in response.responses
+        for p in topic.partition_responses
+        if p.current_leader is not None
+    }
+    for leader_id in sorted(leaders):
+        broker = context.broker.metadata.brokers.get(leader_id)
+        endpoint = broker.endpoints.get(context.listener_name) if broker else None
+        if broker is not None and endpoint is not None:
+            response.node_endpoints.append(
+                NodeEndpoint(
+                    node_id=leader_id, host=endpoint.host, port=endpoint.port, rack=broker.rack
+                )
+            )
+    return response
+
+
+def refuse(request: ProduceRequest, code: ErrorCode) -> ProduceResponse:
+    """Every partition answers the error."""
+    return ProduceResponse(
+        responses=[
+            TopicProduceResponse(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partition_responses=[
+                    PartitionProduceResponse(index=data.index, error_code=int(code), base_offset=-1)
+                    for data in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )

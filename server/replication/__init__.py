@@ -1,0 +1,1 @@
+"""The partitions this broker holds: leadership, appends, reads and the high watermark."""

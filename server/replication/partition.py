@@ -1,0 +1,158 @@
+"""A partition as this broker sees it: its log, who leads it, and how far it is committed.
+
+The leader appends and moves the high watermark: the lowest log end offset among the in-sync
+replicas. With one replica that is the log's end, and an append is committed when it returns.
+"""
+
+from collections.abc import Sequence
+
+from barnabas.server.errors import ApiError
+from barnabas.server.metrics import TopicMetrics
+from barnabas.storage.append_info import AppendInfo
+from barnabas.storage.log import Log
+from barnabas.storage.producer_entry import AppendOrigin
+from barnabas.storage.read_result import ReadBound, ReadResult
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.uuids import Uuid
+
+NO_EPOCH = -1  # a request that names no leader epoch is not checked for one
+READ_COMMITTED = 1
+
+
+class Partition:
+    """One replica. `key` is what waits for this partition are parked under."""
+
+    __slots__ = (
+        "counts",
+        "index",
+        "isr",
+        "key",
+        "leader_epoch",
+        "leader_id",
+        "local_id",
+        "log",
+        "replicas",
+        "topic",
+        "topic_id",
+    )
+
+    def __init__(
+        self,
+        topic: str,
+        topic_id: Uuid,
+        index: int,
+        local_id: int,
+        log: Log,
+        counts: TopicMetrics,
+    ) -> None:
+        self.counts = counts
+        self.topic = topic
+        self.topic_id = topic_id
+        self.index = index
+        self.key = (topic, index)
+        self.local_id = local_id
+        self.log = log
+        self.leader_id = -1
+        self.leader_epoch = -1
+        self.replicas: Sequence[int] = ()
+        self.isr: Sequence[int] = ()
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether this broker leads the partition."""
+        return self.leader_id == self.local_id
+
+    def become_leader(self, leader_epoch: int, replicas: Sequence[int], isr: Sequence[int]) -> None:
+        """Take over the leadership with a new epoch, or learn of a new in-sync set.
+
+        A new epoch gets its entry in the epoch cache at once, at the log's end, even if no
+        record is ever written in it.
+        """
+        if leader_epoch > self.leader_epoch:
+            self.log.assign_epoch(leader_epoch, self.log.log_end_offset)
+        self.leader_id = self.local_id
+        self.leader_epoch = leader_epoch
+        self.replicas, self.isr = replicas, isr
+        self._advance_high_watermark()
+
+    def check_leader(self, current_leader_epoch: int = NO_EPOCH) -> None:
+        """Refuse unless this broker leads, in the epoch the request knows (KIP-320).
+
+        Raises ApiError NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH.
+        """
+        if current_leader_epoch != NO_EPOCH and current_leader_epoch != self.leader_epoch:
+            if current_leader_epoch < self.leader_epoch:
+                raise ApiError(ErrorCode.FENCED_LEADER_EPOCH)
+            raise ApiError(ErrorCode.UNKNOWN_LEADER_EPOCH)
+        if self.leader_id != self.local_id:
+            raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+    def append(
+        self,
+        records: bytearray | memoryview,
+        acks: int,
+        now_ms: int,
+        *,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
+        one_v2_batch: bool = False,
+        allow_zstd: bool = True,
+    ) -> AppendInfo:
+        """Append as leader; `records` is stamped in place.
+
+        Raises ApiError, or a StorageError that says what is wrong with the records.
+        """
+        if self.leader_id != self.local_id:
+            raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        if acks == -1 and len(self.isr) < self.min_insync_replicas:
+            raise ApiError(ErrorCode.NOT_ENOUGH_REPLICAS)
+        log = self.log
+        info = log.append_as_leader(
+            records,
+            self.leader_epoch,
+            now_ms,
+            origin=origin,
+            one_v2_batch=one_v2_batch,
+            allow_zstd=allow_zstd,
+        )
+        if len(self.isr) == 1:
+            log.maybe_increment_high_watermark(log.log_end_offset)
+        return info
+
+    @property
+    def min_insync_replicas(self) -> int:
+        """How many replicas acks=all needs: the setting, capped by how many there are."""
+        return min(self.log.config.min_insync_replicas, max(1, len(self.replicas)))
+
+    def is_committed(self, offset: int) -> bool:
+        """Whether everything below `offset` is on all in-sync replicas."""
+        return self.log.high_watermark >= offset
+
+    def read(
+        self, offset: int, max_bytes: int, bound: ReadBound, min_one_message: bool
+    ) -> ReadResult:
+        """Find records to send, see `Log.read`."""
+        return self.log.read(offset, max_bytes, bound=bound, min_one_message=min_one_message)
+
+    def readable_bytes(self, offset: int, max_bytes: int, bound: ReadBound) -> int:
+        """How much a read would give now; 0 where it would be refused."""
+        log = self.log
+        if not log.log_start_offset <= offset <= log.log_end_offset:
+            return 0
+        records = log.read(offset, max_bytes, bound=bound, min_one_message=False).records
+        return 0 if records is None else len(records)
+
+    def end_offset_for_epoch(self, leader_epoch: int) -> tuple[int, int]:
+        """(largest known epoch up to `leader_epoch`, where it ends), or (-1, -1) (KIP-279)."""
+        if leader_epoch == self.leader_epoch:
+            return leader_epoch, self.log.log_end_offset
+        return self.log.end_offset_for_epoch(leader_epoch)
+
+    def end_offset(self, isolation_level: int) -> int:
+        """The first offset that a consumer of the isolation level cannot read yet."""
+        if isolation_level == READ_COMMITTED:
+            return self.log.last_stable_offset
+        return self.log.high_watermark
+
+    def _advance_high_watermark(self) -> None:
+        if len(self.isr) == 1:
+            self.log.maybe_increment_high_watermark(self.log.log_end_offset)

@@ -1,0 +1,115 @@
+"""All partitions this broker holds, and the logs behind them.
+
+The controller says which partitions to lead (`become_leader`) and which to drop; handlers look
+partitions up here. A partition whose data directory failed stays known, and answers
+KAFKA_STORAGE_ERROR until the directory is back.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from barnabas.server.errors import ApiError
+from barnabas.server.metrics import Metrics
+from barnabas.server.replication.partition import Partition
+from barnabas.storage.log_config import LogConfig
+from barnabas.storage.log_manager import LogManager
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.uuids import Uuid
+
+Key = tuple[str, int]
+
+
+class Replicas:
+    """The partitions, by topic and index."""
+
+    def __init__(
+        self,
+        broker_id: int,
+        logs: LogManager,
+        is_known: Callable[[str, int], bool],
+        metrics: Metrics,
+    ) -> None:
+        self._broker_id = broker_id
+        self._logs = logs
+        self._is_known = is_known
+        self._metrics = metrics
+        self._partitions: dict[Key, Partition] = {}
+        self._offline: set[Key] = set()
+
+    def __iter__(self) -> Iterator[Partition]:
+        return iter(self._partitions.values())
+
+    def __len__(self) -> int:
+        return len(self._partitions)
+
+    @property
+    def offline(self) -> frozenset[Key]:
+        """Partitions whose data directory failed."""
+        return frozenset(self._offline)
+
+    def find(self, topic: str, index: int) -> Partition | None:
+        """The partition, if this broker holds it."""
+        return self._partitions.get((topic, index))
+
+    def require(self, topic: str, index: int) -> Partition:
+        """The partition; raises ApiError with the code that says why there is none."""
+        found = self._partitions.get((topic, index))
+        if found is not None:
+            return found
+        if (topic, index) in self._offline:
+            raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR)
+        if self._is_known(topic, index):
+            raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+    def become_leader(
+        self,
+        topic: str,
+        topic_id: Uuid,
+        index: int,
+        config: LogConfig,
+        leader_epoch: int,
+        replicas: Sequence[int],
+        isr: Sequence[int],
+        now_ms: int,
+    ) -> Partition:
+        """Lead a partition; its log is opened, or created where there is none.
+
+        Raises StorageError: then the partition is offline here.
+        """
+        key = (topic, index)
+        partition = self._partitions.get(key)
+        if partition is None:
+            try:
+                log = self._logs.get_or_create(topic, index, topic_id, config, now_ms)
+            except Exception:
+                self._offline.add(key)
+                raise
+            counts = self._metrics.topic(topic)
+            partition = Partition(topic, topic_id, index, self._broker_id, log, counts)
+            self._partitions[key] = partition
+            self._offline.discard(key)
+        partition.become_leader(leader_epoch, replicas, isr)
+        return partition
+
+    def delete(self, topic: str, indexes: Sequence[int], now_ms: int) -> None:
+        """Drop partitions and their logs; the files go after `file.delete.delay.ms`."""
+        for index in indexes:
+            self._offline.discard((topic, index))
+            partition = self._partitions.pop((topic, index), None)
+            if partition is not None:
+                partition.leader_id = -1
+                self._logs.delete(topic, index, now_ms)
+
+    def reconfigure(self, topic: str, config: LogConfig) -> None:
+        """Use other topic settings from now on."""
+        for partition in self._partitions.values():
+            if partition.topic == topic:
+                partition.log.update_config(config)
+
+    def directory_failed(self, directory: str) -> list[Partition]:
+        """Take the partitions of a data directory offline; which they were."""
+        failed = [p for p in self._partitions.values() if p.log.directory.startswith(directory)]
+        for partition in failed:
+            del self._partitions[partition.key]
+            self._offline.add(partition.key)
+        return failed
