@@ -45,11 +45,13 @@ def sanitize(name: str) -> str:
 
 def desanitize(name: str) -> str:
     """Undo `sanitize`; raises ValueError."""
-    first, *escaped = name.split("%")
-    encoded = first.encode() + b"".join(
-        bytes.fromhex(part[:2]) + part[2:].encode() for part in escaped
-    )
-    return encoded.decode()
+    plain, *escaped = name.split("%")
+    encoded = [plain.encode()]
+    for part in escaped:
+        if len(part) < 2:
+            raise ValueError(f"{name!r} ends in the middle of an escape")
+        encoded += [bytes.fromhex(part[:2]), part[2:].encode()]
+    return b"".join(encoded).decode()
 
 
 def _percent(character: str) -> str:

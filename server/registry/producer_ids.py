@@ -33,6 +33,7 @@ def _next_start(znode: Znode) -> int:
     if not znode.data:
         return 0
     last = bodies.decode_producer_id_block(znode.data)
-    if last.start + last.size > _LARGEST_PRODUCER_ID - PRODUCER_ID_BLOCK_SIZE:
+    next_start = last.start + last.size
+    if next_start - 1 > _LARGEST_PRODUCER_ID - PRODUCER_ID_BLOCK_SIZE:
         raise ProducerIdsExhausted
-    return last.start + last.size
+    return next_start

@@ -11,8 +11,8 @@ from barnabas.server.registry import journal as journals
 from barnabas.server.registry import records
 from barnabas.server.registry.journal import JournalCorrupt, Loaded, load, open_journal
 from barnabas.server.registry.records import HEADER_BYTES
-from barnabas.server.registry.store import Stat
-from barnabas.server.registry.tree import ANY_VERSION, PERSISTENT, Change, Tree
+from barnabas.server.registry.store import ANY_VERSION, Stat
+from barnabas.server.registry.tree import PERSISTENT, Change, Tree
 
 Shown = dict[str, tuple[bytes | None, Stat]]
 

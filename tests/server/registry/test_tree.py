@@ -209,7 +209,7 @@ class TreeMachine(RuleBasedStateMachine):
         )
 
 
-TreeMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TreeMachine.TestCase.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
 TestTree = TreeMachine.TestCase
 
 
