@@ -22,6 +22,7 @@ from barnabas.server.settings.checks import (
     inter_broker_listener_of,
     listeners_of,
 )
+from barnabas.server.settings.dynamic import check_dynamic_layer
 from barnabas.server.settings.names import ConfigError, find_setting
 from barnabas.server.settings.table import Setting, settings
 from barnabas.server.settings.topics import log_config_of
@@ -143,6 +144,23 @@ class BrokerConfig(TypedSettings):
             for watcher in tuple(self._watchers):
                 watcher(changed)
         return changed
+
+    def check_dynamic(
+        self,
+        default: Mapping[str, str] | None = None,
+        broker: Mapping[str, str] | None = None,
+    ) -> None:
+        """Refuse dynamic layers that `set_dynamic` should not be given; raises ConfigError."""
+        if default is not None:
+            check_dynamic_layer(default, per_broker=False, release=self.release)
+        if broker is not None:
+            check_dynamic_layer(broker, per_broker=True, release=self.release)
+        candidate = BrokerConfig(self.static)
+        candidate.set_dynamic(
+            self.dynamic_default if default is None else default,
+            self.dynamic_broker if broker is None else broker,
+        )
+        check_together(candidate, {})
 
     def on_change(self, watcher: Callable[[set[str]], object]) -> None:
         """Call `watcher(names)` after dynamic settings changed."""

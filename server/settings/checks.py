@@ -139,6 +139,15 @@ def _logs(config: TypedSettings) -> Iterator[Complaint]:
     for name in ("log_retention_ms", "log_retention_minutes", "log_retention_hours"):
         if getattr(config, name) == 0:
             yield name.replace("_", "."), "must not be 0; -1 keeps everything"
+    lag_ms, most_ms = (
+        config.log_cleaner_min_compaction_lag_ms,
+        config.log_cleaner_max_compaction_lag_ms,
+    )
+    if lag_ms > most_ms:
+        yield (
+            "log.cleaner.min.compaction.lag.ms",
+            f"must not exceed log.cleaner.max.compaction.lag.ms ({most_ms})",
+        )
     share = config.log_cleaner_dedupe_buffer_size // max(1, config.log_cleaner_threads)
     if config.log_cleaner_enable and share <= _MIN_CLEANER_BYTES:
         yield "log.cleaner.dedupe.buffer.size", "must exceed 1 MiB for each of log.cleaner.threads"

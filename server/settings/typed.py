@@ -76,6 +76,8 @@ class TypedSettings:
     log_retention_check_interval_ms: int
     log_cleaner_enable: bool
     log_cleaner_threads: int
+    log_cleaner_min_compaction_lag_ms: int
+    log_cleaner_max_compaction_lag_ms: int
     log_cleaner_backoff_ms: int
     log_cleaner_dedupe_buffer_size: int
     log_cleaner_io_buffer_size: int
