@@ -1,0 +1,43 @@
+"""Small logs of keyed records on disk, and the jobs to compact them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from barnabas.storage.builder import build_batch
+from barnabas.storage.compaction import CompactionJob, SourceSegment
+from barnabas.storage.log_config import LogConfig
+from barnabas.storage.records import Record
+
+KeyAndValue = tuple[bytes | None, bytes | None]
+
+
+def write_segment(
+    directory: Path, base_offset: int, batches: Sequence[Sequence[KeyAndValue]], codec: int = 0
+) -> SourceSegment:
+    """Write a closed segment of these batches."""
+    offset = base_offset
+    data = bytearray()
+    for batch in batches:
+        records = [
+            Record(offset + number, 1000 * (offset + number), key, value)
+            for number, (key, value) in enumerate(batch)
+        ]
+        data += build_batch(records, codec=codec)
+        offset += len(records)
+    (directory / f"{base_offset:020}.log").write_bytes(data)
+    return SourceSegment(base_offset, offset, len(data))
+
+
+def job_for(
+    directory: Path, segments: Sequence[SourceSegment], config: LogConfig | None = None
+) -> CompactionJob:
+    """Compact all of these segments."""
+    return CompactionJob(
+        topic_partition="orders-0",
+        directory=str(directory),
+        config=config or LogConfig(cleanup_policy=("compact",)),
+        segments=segments,
+        first_dirty_offset=segments[0].base_offset,
+        high_watermark=segments[-1].next_offset + 1,
+        now_ms=2_000_000_000_000,
+    )
