@@ -39,6 +39,11 @@ class Prefixed(Codec):
     def bind(self, version: int, flexible: bool, nullable: bool) -> Self:
         return type(self)(flexible, nullable)
 
+    @property
+    def _is_text(self) -> bool:
+        """Bytes too long for an int32 never are in one frame, so that only text is checked."""
+        return self.longest_bytes == LONGEST_TEXT_BYTES
+
     # Reference path.
 
     def _parse(self, stream: IO[bytes], context: Context, path: str) -> Any:
@@ -50,7 +55,7 @@ class Prefixed(Codec):
             if not self.nullable:
                 raise Malformed(NULL, path)
             return None
-        if length > self.longest_bytes:
+        if self._is_text and length > self.longest_bytes:
             raise Malformed(LONG_TEXT, path)
         return self.from_bytes(take(stream, length, path), path)
 
@@ -95,7 +100,7 @@ class Prefixed(Codec):
 
     def _emit_read(self, out: ParseEmitter, length: str, value: str) -> None:
         extra = 1 if self.flexible else 0
-        if self.flexible and self.longest_bytes == LONGEST_TEXT_BYTES:
+        if self.flexible and self._is_text:
             out.line(f"if {length} > {self.longest_bytes + extra}: raise Malformed({LONG_TEXT!r})")
         out.line(f"stop = pos + {length}" + (" - 1" if extra else ""))
         out.line("if stop > end: raise Truncated('the bytes end inside a field')")
@@ -118,7 +123,7 @@ class Prefixed(Codec):
         out.line(f"{local} = {self.source_to_bytes(local)}")
         length = out.fresh("n")
         out.line(f"{length} = len({local})" + (" + 1" if self.flexible else ""))
-        if self.flexible and self.longest_bytes == LONGEST_TEXT_BYTES:
+        if self.flexible and self._is_text:
             out.line(f"if {length} > {self.longest_bytes + 1}: raise Malformed({LONG_TEXT!r})")
         if self.flexible:
             out.uvarint(length)

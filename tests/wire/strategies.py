@@ -76,11 +76,15 @@ def value(name: str, version: int, seed: int) -> Any:
 
 
 class Values:
-    """Makes values from one source of random numbers."""
+    """Makes values from one source of random numbers.
 
-    def __init__(self, source: random.Random, unknown_tags: bool = True) -> None:
+    `absent` is the chance that a field which the version lacks is set nevertheless; such a
+    value may have no bytes.
+    """
+
+    def __init__(self, source: random.Random, absent: float = 0.0) -> None:
         self.source = source
-        self.unknown_tags = unknown_tags
+        self.absent = absent
         self.left = MOST_ELEMENTS
 
     def of(self, message: type[Message], version: int) -> Any:
@@ -99,7 +103,11 @@ class Values:
             value = self._field(field, member, 0.5)
             # What is not sent comes back as the default: None for a struct of defaults.
             setattr(made, field.name, value if field.is_set(value) else field.fresh_default())
-        if codec.flexible and self.unknown_tags and self._chance(0.15):
+        for field in codec.absent:
+            if self.absent and self._chance(self.absent):
+                member = field.bind(codec.version, codec.flexible)
+                setattr(made, field.name, self._field(field, member, 0.3))
+        if codec.flexible and self._chance(0.15):
             # Kafka refuses a tag that it knows from another version.
             made.unknown_tagged_fields = self._tags({field.tag for field in codec.cls.FIELDS})
         return made
