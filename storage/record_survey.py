@@ -18,6 +18,7 @@ class Survey:
 
     def __init__(self, rules: AppendRules, now_ms: int) -> None:
         self.count = 0
+        self._batch_start = 0
         self.max_timestamp = NO_TIMESTAMP
         self.offsets_count_from_0 = True
         self.data = b""
@@ -37,8 +38,8 @@ class Survey:
 
     def add(self, has_key: bool, timestamp: int, is_append_time: bool) -> None:
         """Take note of one record; `is_append_time` is its batch's timestamp type."""
-        index = self.count
-        self.count = index + 1
+        index = self.count - self._batch_start
+        self.count += 1
         if timestamp > self.max_timestamp:
             self.max_timestamp = timestamp
         if self._is_compacted and not has_key:
@@ -51,10 +52,9 @@ class Survey:
             self._bad_timestamps = True
             self._errors.append((index, "producers may not send timestamp type LogAppendTime"))
 
-    def refuse(self, message: str) -> None:
-        """Count the next record as a bad one."""
-        self._errors.append((self.count, message))
-        self.count += 1
+    def start_batch(self) -> None:
+        """Errors name records by their index in the batch, which for plain messages is 0."""
+        self._batch_start = self.count
 
     def _out_of_range(self, timestamp: int) -> str:
         return f"timestamp {timestamp} is not within {self._earliest_ms} to {self._latest_ms}"
@@ -72,7 +72,11 @@ class Survey:
 
 
 def survey_batch(survey: Survey, buffer: Buffer, header: BatchHeader) -> None:
-    """Add a batch's records; malformed ones are InvalidRecord, wrong inner CRCs CorruptBatch."""
+    """Add a batch's records; raises at the first batch with bad ones.
+
+    Malformed records are InvalidRecord, wrong inner CRCs CorruptBatch.
+    """
+    survey.start_batch()
     if header.magic < MAGIC_V2 and header.codec:
         _check_inner_messages(survey, buffer, header)
     try:
@@ -84,6 +88,7 @@ def survey_batch(survey: Survey, buffer: Buffer, header: BatchHeader) -> None:
         raise
     except CorruptBatch as error:
         raise InvalidRecord(error.reason) from None
+    survey.raise_errors()
 
 
 def _survey_v2(survey: Survey, buffer: Buffer, header: BatchHeader) -> None:

@@ -51,13 +51,14 @@ def validate_slowly(
         _check_request(headers, allow_zstd)
     if not headers:
         return ValidatedRecords(b"", [], -1, -1, NO_TIMESTAMP, -1, NO_TIMESTAMP, False)
-    source_codec = _check_batches(buffer, headers, rules, from_client)
+    source_codec = _check_bytes(buffer, headers, rules)
     target_codec = source_codec if rules.codec is None else codec_of(rules.codec)
     in_place = _may_stay(headers[0], rules, source_codec, target_codec)
     if in_place and not _needs_records(headers[0], rules, now_ms):
         survey = None
+        _check_header(headers[0], headers[0], rules, from_client)
     else:
-        survey = _survey(buffer, headers, rules, now_ms)
+        survey = _survey(buffer, headers, rules, now_ms, from_client)
         in_place = in_place and survey.offsets_count_from_0
     if in_place:
         _assign_offsets(buffer, headers, rules, next_offset, leader_epoch, now_ms, survey)
@@ -88,28 +89,28 @@ def _check_request(headers: list[BatchHeader], allow_zstd: bool) -> None:
         raise InvalidRecord("a produce request must hold exactly one record batch")
 
 
-def _check_batches(
-    buffer: bytearray | memoryview,
-    headers: list[BatchHeader],
-    rules: AppendRules,
-    from_client: bool,
+def _check_bytes(
+    buffer: bytearray | memoryview, headers: list[BatchHeader], rules: AppendRules
 ) -> Codec:
-    """Check every header; the codec is that of the last compressed one, as in Kafka."""
+    """Sizes and CRCs; the codec is that of the last compressed batch, as in Kafka."""
     source_codec = Codec.NONE
-    first = headers[0]
     for header in headers:
         check_sizes(header, rules)
         check_crc(buffer, header)
         source_codec = codec_of(header.codec) or source_codec
-    for header in headers:
-        if header.magic != first.magic:
-            raise InvalidRecord(f"formats {first.magic} and {header.magic} in one request")
-        if from_client and header.magic == MAGIC_V2:
-            check_client_batch(header)
-        check_target_format(header, rules)
-    if len(headers) > 1 and (first.magic == MAGIC_V2 or source_codec):
+    if len(headers) > 1 and (headers[0].magic == MAGIC_V2 or source_codec):
         raise InvalidRecord("compressed or format 2 records must come as one batch")
     return source_codec
+
+
+def _check_header(
+    header: BatchHeader, first: BatchHeader, rules: AppendRules, from_client: bool
+) -> None:
+    if header.magic != first.magic:
+        raise InvalidRecord(f"formats {first.magic} and {header.magic} in one request")
+    if from_client and header.magic == MAGIC_V2:
+        check_client_batch(header)
+    check_target_format(header, rules)
 
 
 def _may_stay(first: BatchHeader, rules: AppendRules, source: Codec, target: Codec) -> bool:
@@ -137,16 +138,20 @@ def _needs_records(first: BatchHeader, rules: AppendRules, now_ms: int) -> bool:
 
 
 def _survey(
-    buffer: bytearray | memoryview, headers: list[BatchHeader], rules: AppendRules, now_ms: int
+    buffer: bytearray | memoryview,
+    headers: list[BatchHeader],
+    rules: AppendRules,
+    now_ms: int,
+    from_client: bool,
 ) -> Survey:
-    """Look into all records; what they hold wrongly is InvalidRecord here, not CorruptBatch."""
+    """Look into all records, batch by batch: the first one that is wrong is named."""
     survey = Survey(rules, now_ms)
     try:
         for header in headers:
+            _check_header(header, headers[0], rules, from_client)
             survey_batch(survey, buffer, header)
     except DecompressionTooLarge as error:
         raise RecordTooLarge(error.reason) from None
-    survey.raise_errors()
     return survey
 
 

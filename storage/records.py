@@ -50,7 +50,7 @@ class Record:
 
 Frame = tuple[int, int, int, int, int, int, int, int, int]
 """start, end, timestamp delta, offset delta, key position, key length, value position,
-value length, headers position. A null key or value has length -1."""
+value length, headers position. A null key or value has a negative length, in practice -1."""
 
 
 def records_data(
@@ -112,7 +112,7 @@ def walk_frames(data: bytes, count: int) -> Iterator[Frame]:
         value_position = position
         if value_length > 0:
             position += value_length
-        if position >= end or end > end_of_data or key_length < -1 or value_length < -1:
+        if position >= end or end > end_of_data:
             raise CorruptBatch("a record's length and its contents do not agree")
         yield (
             start, end, timestamp_delta, offset_delta, key_position, key_length,
@@ -137,7 +137,7 @@ def decode_headers(data: bytes, position: int, end: int) -> Headers:
             key_end = position + key_length
             value_length, value_position = read_varint(data, key_end)
             value_end = value_position + max(value_length, 0)
-            if key_length < 0 or value_length < -1 or value_end > end:
+            if key_length < 0 or value_end > end:
                 raise CorruptBatch("a record header's lengths do not fit")
             key = data[position:key_end].decode("utf-8", _KEY_ERRORS)
             headers.append((key, None if value_length < 0 else data[value_position:value_end]))

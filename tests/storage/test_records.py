@@ -86,8 +86,6 @@ def test_frames_point_at_keys_and_values(
         b"\x0c",
         bytes.fromhex("0c00000001010002"),  # a byte more than the length says
         bytes.fromhex("0e000000010100"),  # a byte less
-        bytes.fromhex("0c000000030100"),  # key length -2
-        bytes.fromhex("0c000000010300"),  # value length -2
         bytes.fromhex("0c000000010102"),  # a header that is not there
         bytes.fromhex("0c000000010101"),  # header count -1
         bytes.fromhex("0c0000000c0100"),  # key longer than the record
@@ -103,6 +101,15 @@ def test_malformed_records(data: bytes) -> None:
     header.size_bytes = 61 + len(data)
     with pytest.raises(CorruptBatch):
         list(decode_batch(bytes(batch[:61]) + data, header))
+
+
+def test_any_negative_length_is_null_as_in_kafka() -> None:
+    batch = build_batch([Record(0, 0, None, None)])
+    assert bytes(batch[61:]).hex() == "0c000000010100"
+    header = parse_header(batch)
+    for data in ("0c000000030100", "0c000000010300"):
+        [record] = decode_batch(bytes(batch[:61]) + bytes.fromhex(data), header)
+        assert (record.key, record.value) == (None, None)
 
 
 @given(st.binary(max_size=120), st.integers(0, 5), st.sampled_from(list(Codec)))
