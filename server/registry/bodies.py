@@ -5,8 +5,6 @@ strings are strings. Reading accepts what any Kafka since 0.8 wrote. The registr
 has a module of its own, `broker_body`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType

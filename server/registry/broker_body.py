@@ -6,8 +6,6 @@ the map from listener names to security protocols; before that the listener's na
 protocol, and version 1 had nothing but host and port.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple

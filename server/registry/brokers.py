@@ -4,8 +4,6 @@ A broker's epoch is the transaction id (czxid) of its registration; controllers 
 every request, so that a request meant for the broker's former life is recognised.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from barnabas.server.registry import paths

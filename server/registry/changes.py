@@ -6,8 +6,6 @@ fifteen minutes old; ISR changes and log directory events are for the controller
 what it has read.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterable
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """What belongs to the cluster as a whole: its path nodes, its id, its features."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 

@@ -9,8 +9,6 @@ over to KRaft, as Kafka 3.4 and later do; with no controller it goes without. Af
 an existing entity a notification is due (`notify`); creating a topic needs none.
 """
 
-from __future__ import annotations
-
 import contextlib
 
 from barnabas.server.registry import bodies, paths

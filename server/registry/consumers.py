@@ -1,7 +1,5 @@
 """Offsets of old consumer groups, kept by OffsetCommit version 0 and by the clients themselves."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from barnabas.server.registry import bodies, paths

@@ -7,8 +7,6 @@ write of the controller carries a check of that version, so that a controller wh
 replaced without knowing it (a long pause, a lost session) cannot write any more.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Sequence
 from typing import NamedTuple

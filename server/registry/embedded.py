@@ -9,8 +9,6 @@ raise ConnectionLoss and events wait; once the ensemble has expired the session 
 are gone, and `resume` tells LOST and begins a new session, as a ZooKeeper client does.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -43,7 +41,7 @@ _log = logging.getLogger(__name__)
 class EmbeddedStore:
     """One session of an `Ensemble`."""
 
-    def __init__(self, ensemble: Ensemble, timeout_ms: int) -> None:
+    def __init__(self, ensemble: "Ensemble", timeout_ms: int) -> None:
         self._ensemble = ensemble
         self._timeout_ms = timeout_ms
         self._listeners: list[SessionListener] = []

@@ -13,8 +13,6 @@ brokers and are deleted, in one transaction, when it is opened. So a broker that
 come back at once, and its epoch (the zxid of its registration) is still a new one.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence

@@ -1,7 +1,5 @@
 """What can go wrong in Kafka's terms when the registry is read or written."""
 
-from __future__ import annotations
-
 
 class RegistryError(Exception):
     """A request that the state of the cluster does not allow."""

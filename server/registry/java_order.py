@@ -5,8 +5,6 @@ Properties, so the order of the keys is that of their hash tables. No reader min
 we follow it so that a znode written by us cannot be told from one written by Kafka.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 _SCALA_CAPACITY = 16

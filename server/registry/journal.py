@@ -17,8 +17,6 @@ names the file and the position, since going on would lose topics without a word
 The data directory's lock keeps a second process away from the file.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import struct

@@ -5,8 +5,6 @@ on, and of two that build on the same only the first happens. The controller's w
 by its epoch besides; below inter-broker protocol 2.7 leaders write their own ISR without that.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 

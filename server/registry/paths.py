@@ -4,8 +4,6 @@ Topic, group and entity names are put in as they are: percent-encoding of user, 
 names is the business of `configs`.
 """
 
-from __future__ import annotations
-
 CONSUMERS = "/consumers"
 BROKER_IDS = "/brokers/ids"
 TOPICS = "/brokers/topics"

@@ -7,8 +7,6 @@ are dealt out rack by rack in turn, and no rack gets a second replica before eve
 Kafka draws start and shift at random; the caller does that here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 Racks = Mapping[int, str | None]

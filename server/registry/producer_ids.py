@@ -1,7 +1,5 @@
 """Producer ids: blocks of a thousand, handed out once each through /latest_producer_id_block."""
 
-from __future__ import annotations
-
 from barnabas.server.registry import bodies, paths
 from barnabas.server.registry.bodies import PRODUCER_ID_BLOCK_SIZE, ProducerIdBlock
 from barnabas.server.registry.errors import ProducerIdsExhausted

@@ -17,8 +17,6 @@ consecutive zxids. Kinds are the tree's CREATED, DELETED and DATA_CHANGED. Refus
 and version checks are not written, and versions and counters follow from replaying.
 """
 
-from __future__ import annotations
-
 import struct
 import zlib
 from collections.abc import Iterable, Iterator

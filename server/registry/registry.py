@@ -7,8 +7,6 @@ broker_epoch = await registry.brokers.register(registration)
 controller_epoch = await registry.controller.elect(broker_id, now_ms)
 """
 
-from __future__ import annotations
-
 from barnabas.server.registry import paths
 from barnabas.server.registry.bodies import ProtocolVersion
 from barnabas.server.registry.brokers import Brokers

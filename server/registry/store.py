@@ -22,8 +22,6 @@ Rules every store keeps:
   ephemerals and watches of the old session are gone.
 """
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol, TypeAlias

@@ -6,8 +6,6 @@ partitions' states (`partitions.Partitions.create`). Deleting is the same the ot
 any broker leaves a mark (`mark_for_deletion`), the controller removes everything (`delete`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 

@@ -14,8 +14,6 @@ The `cversion` that clients see counts creations and deletions, which is twice t
 less the children there are now (ZooKeeper's DataNode.copyStat).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from barnabas.server.registry.store import (

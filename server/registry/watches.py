@@ -6,8 +6,6 @@ znode fires once, and one that watches both data and children of a znode hears o
 once (ZooKeeper's DataTree and ZKWatchManager).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 from barnabas.server.registry.store import EventKind, Watch, WatchEvent
