@@ -53,9 +53,3 @@ def append_varint(out: bytearray, value: int) -> None:
         out.append(raw & 0x7F | 0x80)
         raw >>= 7
     out.append(raw)
-
-
-def size_of_varint(value: int) -> int:
-    """Bytes that `append_varint` writes for the value."""
-    raw = (value << 1) ^ (value >> 63)
-    return max(1, (raw.bit_length() + 6) // 7)
