@@ -64,6 +64,7 @@ class HttpServer:
         self._on_error = on_error
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
+        self.port = -1
 
     def add(self, method: str, path: str, handler: Handler) -> None:
         """Answer `method` on `path` (and all below it, when it ends in `/`) by `handler`."""
@@ -72,8 +73,8 @@ class HttpServer:
     async def start(self, host: str, port: int) -> int:
         """Listen, and answer the port bound; raises OSError."""
         self._server = await asyncio.start_server(self._serve, host, port, limit=MOST_HEAD_BYTES)
-        bound: int = self._server.sockets[0].getsockname()[1]
-        return bound
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self.port
 
     async def stop(self) -> None:
         """Close the port and every connection."""

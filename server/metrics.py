@@ -9,7 +9,7 @@ BrokerTopicMetrics,name=BytesInPerSec,topic=t` is `kafka_server_brokertopicmetri
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -101,12 +101,11 @@ class Histogram:
 
 
 class RequestMetrics:
-    """Counts of the requests of one API."""
+    """What dispatch records about the requests of one API; their number it counts itself."""
 
-    __slots__ = ("errors", "request_bytes", "total_time_us", "versions")
+    __slots__ = ("errors", "request_bytes", "total_time_us")
 
     def __init__(self) -> None:
-        self.versions: Counter[int] = Counter()
         self.errors: Counter[str] = Counter()
         self.total_time_us = Histogram()
         self.request_bytes = Histogram()
@@ -153,9 +152,9 @@ class Metrics:
         """Show one value that only grows, read when scraped; the name gets `_total`."""
         self.add(Source("counter", name, documentation, (), lambda: [((), read())]))
 
-    def add(self, source: Source) -> None:
-        """Show a source's values, read when scraped."""
-        self.sources.append(source)
+    def add(self, *sources: Source) -> None:
+        """Show the sources' values, read when scraped."""
+        self.sources += sources
 
     def broker_total(self, field: str) -> int:
         """A topic count, summed over all topics that ever were."""
@@ -199,16 +198,15 @@ class _Collector:
 
     def _requests(self) -> Iterator["Metric"]:
         prefix = "kafka_network_requestmetrics"
-        requests = _family("counter", f"{prefix}_requests", "requests by API and version")
         errors = _family("counter", f"{prefix}_errors", "error codes answered, by API")
         times = _family("summary", f"{prefix}_totaltimems", "ms from request to answer, by API")
         sizes = _family("summary", f"{prefix}_requestbytes", "bytes of requests, by API")
         for api, counts in self._metrics.requests.items():
-            _add_counts(requests, {"request": api}, "version", counts.versions)
-            _add_counts(errors, {"request": api}, "error", counts.errors)
+            for error, count in counts.errors.items():
+                errors.add_sample(f"{errors.name}_total", {"request": api, "error": error}, count)
             _add_summary(times, {"request": api}, counts.total_time_us, 1000)
             _add_summary(sizes, {"request": api}, counts.request_bytes, 1)
-        yield from (requests, errors, times, sizes)
+        yield from (errors, times, sizes)
 
     def _sources(self) -> Iterator["Metric"]:
         families: dict[str, Metric] = {}
@@ -224,16 +222,6 @@ def _family(kind: str, name: str, documentation: str) -> "Metric":
     from prometheus_client.core import Metric
 
     return Metric(name, documentation, kind)
-
-
-def _add_counts(
-    family: "Metric",
-    labels: dict[str, str],
-    label: str,
-    counts: Mapping[int, int] | Mapping[str, int],
-) -> None:
-    for value, count in counts.items():
-        family.add_sample(f"{family.name}_total", {**labels, label: str(value)}, count)
 
 
 def _add_summary(
