@@ -40,6 +40,9 @@ def properties_order(keys: Iterable[str]) -> list[str]:
     Properties wraps a ConcurrentHashMap, whose buckets keep the order of insertion; when the
     table is three quarters full it doubles and each bucket is split.
     """
+    keys = list(keys)
+    if len(keys) < 2:
+        return keys
     table: list[list[tuple[int, str]]] = [[] for _ in range(_PROPERTIES_CAPACITY)]
     count = 0
     for key in keys:

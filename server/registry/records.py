@@ -18,7 +18,7 @@ and version checks are not written, and versions and counters follow from replay
 """
 
 import struct
-import zlib
+from binascii import crc32
 from collections.abc import Iterable, Iterator
 
 from barnabas.server.registry.store import ANY_VERSION, ZnodeError
@@ -47,7 +47,7 @@ class Malformed(Exception):
 
 def frame(payload: bytes) -> bytes:
     """Wrap a payload into a record."""
-    return _HEADER.pack(RECORD_MAGIC, len(payload), zlib.crc32(payload)) + payload
+    return _HEADER.pack(RECORD_MAGIC, len(payload), crc32(payload)) + payload
 
 
 def payload_end(buffer: bytes, position: int) -> int:
@@ -59,7 +59,7 @@ def payload_end(buffer: bytes, position: int) -> int:
     end: int = start + length
     if magic != RECORD_MAGIC or end > len(buffer) or not length:
         return -1
-    return end if zlib.crc32(buffer[start:end]) == crc else -1
+    return end if crc32(buffer[start:end]) == crc else -1
 
 
 def encode_changes(zxid: int, now_ms: int, changes: Iterable[Change]) -> bytes:

@@ -223,7 +223,10 @@ class ZnodeStore(Protocol):
     async def pipeline(
         self, transactions: Sequence[Sequence[Op]]
     ) -> list[list[Result] | ZnodeError]:
-        """Do many transactions in order, each atomic by itself; refusals are returned."""
+        """Do many transactions in order, each atomic by itself; refusals are returned.
+
+        Raises ConnectionLoss or SessionExpired when it is not known which have happened.
+        """
 
     async def close(self) -> None:
         """End the session: its ephemerals and watches go at once."""

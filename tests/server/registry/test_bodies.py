@@ -66,7 +66,10 @@ def test_notifications_and_tool_input(protocol: ProtocolVersion) -> None:
 
 
 def test_feature_by_protocol() -> None:
-    assert bodies.encode_feature((3, 9)) == b'{"features":{},"version":2,"status":1}'
+    for protocol in ((3, 9), (3, 3)):
+        assert bodies.encode_feature(protocol) == b'{"features":{},"version":2,"status":1}'
+    for protocol in ((3, 2), (2, 7)):
+        assert bodies.encode_feature(protocol) == b'{"features":{},"version":1,"status":1}'
     assert bodies.encode_feature((2, 6)) == b'{"features":{},"version":1,"status":0}'
 
 

@@ -6,14 +6,19 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from barnabas.server.registry import journal as journals
 from barnabas.server.registry.ensemble import JOURNAL_NAME, Ensemble
 from barnabas.server.registry.store import (
+    Check,
     Create,
     Delete,
+    Op,
     SetData,
     StoreFailed,
     WatchEvent,
@@ -175,6 +180,37 @@ async def test_a_session_that_expires_while_connected_begins_again() -> None:
     assert [state.name for state, _ in heard.states] == ["LOST", "ESTABLISHED"]
     assert store.session_id > old
     assert await store.exists("/e") is None
+
+
+names = st.sampled_from(["/a", "/b", "/a/x", "/a/y", "/a/x/z"])
+datas = st.none() | st.binary(max_size=5)
+operations = st.one_of(
+    st.builds(Create, names, datas, st.booleans(), st.booleans()),
+    st.builds(SetData, names, datas, st.integers(-1, 2)),
+    st.builds(Delete, names, st.integers(-1, 2)),
+    st.builds(Check, names, st.integers(-1, 2)),
+)
+rounds = st.lists(st.lists(st.lists(operations, max_size=4), max_size=5), max_size=6)
+
+
+@given(rounds, st.sampled_from([0, 300, 1 << 20]))
+@settings(max_examples=60, deadline=None)
+def test_any_history_is_the_same_after_a_restart(
+    history: list[list[list[Op]]], rewrite_bytes: int
+) -> None:
+    """Whatever was done, refused and compacted: the file holds what memory held."""
+    with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as folder:
+        patch.setattr(journals, "REWRITE_BYTES", rewrite_bytes)
+        path = Path(folder) / JOURNAL_NAME
+        for transactions in history:
+            ensemble = Ensemble(now_ms, path)
+            store = ensemble.connect()
+            ensemble.commit(store.session_id, transactions)
+            held, last_zxid = shown(ensemble.tree), ensemble.tree.last_zxid
+            loaded = journals.load(path, path.read_bytes())
+            assert (shown(loaded.tree), loaded.tree.last_zxid) == (held, last_zxid)
+            assert loaded.tree.ephemerals == ensemble.tree.ephemerals
+            ensemble.close()
 
 
 WRITER = """
