@@ -114,7 +114,8 @@ class IndexFile:
         per_page = PAGE_BYTES // width
         low, high = 0, self._written
         while high - low > per_page:
-            first = low + ((high - low) >> 1) // per_page * per_page
+            pages = -(-(high - low) // per_page)
+            first = low + (pages >> 1) * per_page
             if unpack(pread(fd, width, first * width), 0)[field] <= target:
                 low = first
             else:

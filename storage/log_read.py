@@ -7,6 +7,8 @@ from barnabas.storage.segment import Segment
 from barnabas.storage.segment_recovery import rebuild_indexes
 from barnabas.storage.transaction_index import AbortedTransaction
 
+_HIGH_WATERMARK, _LAST_STABLE = ReadBound.HIGH_WATERMARK, ReadBound.LAST_STABLE
+
 
 class LogRead(LogState):
     """Reading."""
@@ -26,50 +28,50 @@ class LogRead(LogState):
         With `min_one_message` the first batch is whole, however large (KIP-74). Raises
         OffsetOutOfRange outside of log start and log end offset.
         """
+        if bound is _HIGH_WATERMARK:
+            end = self.high_watermark
+        else:
+            end = self.last_stable_offset if bound is _LAST_STABLE else self.log_end_offset
+        if not self.log_start_offset <= offset < end:
+            return self._nothing(offset, bound)
+        try:
+            segment: Segment | None = self._active
+            if offset < self._active.base_offset:
+                segment = self.segments.floor(offset)
+            while segment is not None and (found := self._locate(segment, offset)) is None:
+                segment = self.segments.after(segment.base_offset)
+            if segment is None or found is None:
+                return self._nothing(offset, bound)
+            position, size = found
+            if max_bytes > size or not min_one_message:
+                size = max_bytes
+            most = self._end_position(segment, end) - position
+            if size > most:
+                size = most
+            if size <= 0:
+                return self._nothing(offset, bound)
+            records = segment.slice(position, size)
+            if bound is not _LAST_STABLE:
+                return ReadResult(records)
+            return ReadResult(records, self._aborted(segment, offset, position + size))
+        except OSError as error:
+            self._fail(error)
+
+    def _nothing(self, offset: int, bound: ReadBound) -> ReadResult:
+        """The answer where there is nothing to read, or nothing yet."""
         if not self.log_start_offset <= offset <= self.log_end_offset:
             raise OffsetOutOfRange(
                 f"the log holds {self.log_start_offset} to {self.log_end_offset}",
                 topic_partition=self.topic_partition,
                 offset=offset,
             )
-        is_committed = bound is ReadBound.LAST_STABLE
-        end = self._bound_offset(bound)
-        if offset >= end:
-            return ReadResult(None, [] if is_committed else None)
-        try:
-            return self._read(offset, max_bytes, end, is_committed, min_one_message)
-        except OSError as error:
-            self._fail(error)
-
-    def _bound_offset(self, bound: ReadBound) -> int:
-        if bound is ReadBound.HIGH_WATERMARK:
-            return self.high_watermark
-        return self.last_stable_offset if bound is ReadBound.LAST_STABLE else self.log_end_offset
-
-    def _read(
-        self, offset: int, max_bytes: int, end: int, is_committed: bool, min_one_message: bool
-    ) -> ReadResult:
-        segment = self.segments.floor(offset)
-        while segment is not None and (found := self._locate(segment, offset)) is None:
-            segment = self.segments.after(segment.base_offset)
-        if segment is None or found is None:
-            return ReadResult(None, [] if is_committed else None)
-        position, batch_bytes = found
-        if min_one_message and max_bytes < batch_bytes:
-            max_bytes = batch_bytes
-        size = min(max_bytes, self._end_position(segment, end) - position)
-        if size <= 0:
-            return ReadResult(None, [] if is_committed else None)
-        records = segment.slice(position, size)
-        if not is_committed:
-            return ReadResult(records)
-        return ReadResult(records, self._aborted(segment, offset, position + size))
+        return ReadResult(None, [] if bound is _LAST_STABLE else None)
 
     def _locate(self, segment: Segment, offset: int) -> tuple[int, int] | None:
         """`Segment.locate`, with an index that turns out to be bad made anew."""
         try:
             return segment.locate(offset)
-        except CorruptIndex:
+        except (CorruptIndex, FileNotFoundError):
             rebuild_indexes(segment)
             return segment.locate(offset)
 

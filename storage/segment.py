@@ -26,9 +26,12 @@ SEGMENT_EXTENSIONS: Final = (LOG, INDEX, TIME_INDEX, TRANSACTION_INDEX)
 UNKNOWN: Final = -2
 """A largest timestamp that has to be looked up first."""
 
-_LOCATE: Final = Struct(">qiibIhi")
-_LOCATE_CHUNK_BYTES: Final = 4096
-_SMALLEST_BATCH_BYTES: Final = 26
+_LOCATE: Final = Struct(">qi4xb6xi")
+"""Of a batch's header: offset, size behind byte 12, magic, last offset delta."""
+_LOCATE_BYTES: Final = _LOCATE.size
+_LOCATE_CHUNK_BYTES: Final = 2048
+_SMALLEST_SIZE: Final = 14
+_locate = _LOCATE.unpack_from
 
 
 def segment_path(directory: str, base_offset: int, extension: str, suffix: str = "") -> str:
@@ -243,22 +246,21 @@ class Segment:
         file = self.log_file
         fd = (file.opened or file.open()).fd
         file.used = True
-        unpack, pread, end = _LOCATE.unpack_from, self._pread, self.size_bytes
+        pread, end = self._pread, self.size_bytes
         while position < end:
             chunk = pread(fd, _LOCATE_CHUNK_BYTES, position)
-            if len(chunk) < _LOCATE.size:
-                chunk = chunk.ljust(_LOCATE.size, b"\0")
-            at, limit = 0, len(chunk) - _LOCATE.size
+            if len(chunk) < _LOCATE_BYTES:
+                chunk = chunk.ljust(_LOCATE_BYTES, b"\0")
+            at, limit = 0, len(chunk) - _LOCATE_BYTES
             while at <= limit:
-                last, size, _, magic, _, _, delta = unpack(chunk, at)
+                last, size, magic, delta = _locate(chunk, at)
                 if magic == 2:
                     last += delta
-                size += 12
                 if last >= offset:
-                    return (position + at, size) if position + at < end else None
-                if size < _SMALLEST_BATCH_BYTES:
+                    return (position + at, size + 12) if position + at < end else None
+                if size < _SMALLEST_SIZE:
                     raise CorruptBatch(f"{file.path}: no batch at position {position + at}")
-                at += size
+                at += size + 12
             position += at
         return None
 

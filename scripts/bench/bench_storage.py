@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from barnabas.storage.builder import build_batch
+from barnabas.storage.file_slice import FileCache
+from barnabas.storage.fs import REAL
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.read_result import ReadBound
@@ -201,13 +203,10 @@ def open_rows(folder: Path) -> list[Row]:
 def open_all(root: Path) -> int:
     before = resident_megabytes()
     config = LogConfig()
-    from barnabas.storage.file_slice import FileCache
-    from barnabas.storage.fs import REAL
-
     files = FileCache(REAL)
     started = clock_ns()
     logs = [
-        Log.open(f"{root}/{name}", name, config, NOW_MS, files=files) for name in os.listdir(root)
+        Log.open(str(path), path.name, config, NOW_MS, files=files) for path in root.iterdir()
     ]
     seconds = (clock_ns() - started) / 1e9
     assert len(logs) == PARTITIONS
