@@ -179,17 +179,19 @@ class Member:
         try:
             wait_until(lambda: condition() or self.has_ended, what)
         except ClientFailed as failure:
-            raise self.program.failed(f"{failure}; it printed {self._last_events()}") from None
+            raise self.program.failed(f"{failure}; {self.last_words()}") from None
         if not condition():
-            raise self.program.failed(f"ended before: {what}; it printed {self._last_events()}")
+            raise self.program.failed(f"ended before: {what}; {self.last_words()}")
 
     @property
     def has_ended(self) -> bool:
         """Whether its command is over, whatever way."""
         return self.program.has_ended(self._first)
 
-    def _last_events(self) -> str:
-        return json.dumps([_brief(event) for event in self.events[-12:]])
+    def last_words(self) -> str:
+        """What it printed last, for the message of a failure."""
+        events = [_brief(event) for event in self.events[-12:]]
+        return f"{self.program.family.name} printed {json.dumps(events)}"
 
     def apply(self, line: str) -> None:
         """Send a line such as `seek T 0 5` and wait until it has taken effect."""
@@ -251,7 +253,8 @@ class ClientPool:
     def member(self, family: Family, **options: object) -> Iterator[Member]:
         """A group member for the length of a block; leaving the block leaves the group."""
         program = self.take(family)
-        member = Member(program, {"bootstrap": self.bootstrap} | options)
+        defaults = {"bootstrap": self.bootstrap, "assignor": family.assignor}
+        member = Member(program, defaults | options)
         try:
             yield member
             if program.is_alive and not member.has_ended:

@@ -37,11 +37,15 @@ class Launch:
 
 @dataclass(frozen=True)
 class Family:
-    """One client library. `lacks` maps a feature the tests ask for to why it is not there."""
+    """One client library. `lacks` maps a feature the tests ask for to why it is not there.
+
+    `assignor` is what its members use where a test does not care.
+    """
 
     name: str
     build: Callable[[], Launch]
     lacks: Mapping[str, str] = field(default_factory=dict)
+    assignor: str = "range"
 
 
 def skip_where_lacking(family: Family, *features: str) -> None:
@@ -170,6 +174,25 @@ def go_family(name: str, lacks: Mapping[str, str] | None = None) -> Family:
     return Family(name, launch, lacks or {})
 
 
+def node_family(name: str, lacks: Mapping[str, str], assignor: str) -> Family:
+    """A program for Node; its modules are installed beside a copy of its sources."""
+    folder = HERE / name
+
+    def launch() -> Launch:
+        sources = [*sorted(folder.glob("*.mjs")), folder / "package.json"]
+
+        def install(target: Path) -> None:
+            for source in sources:
+                shutil.copy(source, target)
+            run_build(["npm", "install", "--silent", "--no-package-lock"], folder=target)
+
+        target = built(folder, "program", [source.read_text() for source in sources], install)
+        silence = {"KAFKAJS_NO_PARTITIONER_WARNING": "1"}
+        return Launch(["node", str(target / "client.mjs")], silence)
+
+    return Family(name, launch, lacks, assignor)
+
+
 LIBRDKAFKA = python_family(
     "librdkafka", {"sticky": "librdkafka has the cooperative kind of sticky only"}
 )
@@ -199,9 +222,21 @@ KAFKA_GO = go_family(
         "commit auto": "kafka-go's group commits synchronously only",
         "static": "kafka-go has no static members",
         "regex": "kafka-go subscribes by name only",
+        "mixed group": "kafka-go's member metadata says version 1 but has no owned partitions",
         "seek": "kafka-go's group hands out partitions and reads none",
         "pause": "kafka-go's group hands out partitions and reads none",
     },
+)
+KAFKAJS = node_family(
+    "kafkajs",
+    {
+        "range": "kafkajs has round robin only",
+        "sticky": "kafkajs has round robin only",
+        "cooperative-sticky": "kafkajs has round robin only",
+        "static": "kafkajs has no static members",
+        "regex": "kafkajs resolves a regular expression once, when it subscribes",
+    },
+    assignor="roundrobin",
 )
 
 FAMILIES = {
@@ -216,5 +251,6 @@ FAMILIES = {
         FRANZ_GO,
         SARAMA,
         KAFKA_GO,
+        KAFKAJS,
     )
 }
