@@ -22,13 +22,59 @@ from barnabas.server.clock import Clock, Timer
 T = TypeVar("T")
 
 
-class Wait(Generic[T]):
+class Deferred(Generic[T]):
+    """An answer that comes later: whoever holds it calls `give` once.
+
+    After `cancel` (the client is gone) it is given in vain.
+    """
+
+    __slots__ = ("_resume", "answer", "done")
+
+    def __init__(self) -> None:
+        self._resume: Callable[[Any], object] | None = None
+        self.answer: Callable[[], T] = _no_answer
+        self.done = False
+
+    def then(self, resume: Callable[[Any], object]) -> None:
+        """Call `resume(self)` when the answer is there: at once if it already is."""
+        if self.done:
+            resume(self)
+        else:
+            self._resume = resume
+
+    def give(self, response: T) -> None:
+        """Here is the answer; a second one is ignored."""
+        if not self.done:
+            self.answer = lambda: response
+            self._finish()
+
+    def hurry(self) -> None:
+        """Another request waits behind; an answer that somebody else gives cannot be hurried."""
+
+    def cancel(self) -> None:
+        """Nobody waits any more: nothing will be resumed."""
+        if not self.done:
+            self._resume = None
+            self._finish()
+
+    def _finish(self) -> None:
+        self.done = True
+        resume, self._resume = self._resume, None
+        if resume is not None:
+            resume(self)
+
+
+def _no_answer() -> Any:
+    raise RuntimeError("this answer has not been given yet")
+
+
+class Wait(Deferred[T]):
     """One waiting operation; made by `Delayed.park`.
 
     `answer` is called once, by whoever resumes the wait, after `expired` has been settled.
     """
 
-    __slots__ = ("_delayed", "_keys", "_resume", "_timer", "answer", "done", "expired", "is_ready")
+    __slots__ = ("_delayed", "_keys", "_timer", "expired", "is_ready")
 
     def __init__(
         self,
@@ -37,31 +83,17 @@ class Wait(Generic[T]):
         is_ready: Callable[[Hashable], bool],
         answer: Callable[[], T],
     ) -> None:
+        super().__init__()
         self._delayed = delayed
         self._keys = keys
-        self._resume: Callable[[Wait[T]], object] | None = None
         self._timer: Timer | None = None
         self.is_ready = is_ready
         self.answer = answer
-        self.done = False
         self.expired = False
-
-    def then(self, resume: Callable[["Wait[T]"], object]) -> None:
-        """Call `resume(wait)` when the wait is finished: at once if it already is."""
-        if self.done:
-            resume(self)
-        else:
-            self._resume = resume
 
     def hurry(self) -> None:
         """Finish now whatever holds, as a parked fetch does when another request waits behind."""
         if not self.done:
-            self._finish()
-
-    def cancel(self) -> None:
-        """Drop the wait: neither `resume` nor `answer` will be called."""
-        if not self.done:
-            self._resume = None
             self._finish()
 
     def _expire(self) -> None:
@@ -75,9 +107,7 @@ class Wait(Generic[T]):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        resume, self._resume = self._resume, None
-        if resume is not None:
-            resume(self)
+        super()._finish()
 
 
 class Delayed:

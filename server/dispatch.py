@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.server.connection import Connection
 from barnabas.server.context import RequestContext
-from barnabas.server.delayed import Wait
+from barnabas.server.delayed import Deferred
 from barnabas.server.error_response import error_response
 from barnabas.server.errors import code_of, is_expected, message_of
 from barnabas.server.handlers import HANDLERS
@@ -103,7 +103,7 @@ class Dispatcher:
                 context.connection.close("the answer could not be encoded")
             else:
                 context.connection.respond(encoded)
-        elif isinstance(result, Wait):
+        elif isinstance(result, Deferred):
             context.connection.park(result)
             result.then(lambda wait: self._resume(route, context, request, wait.answer))
         elif isinstance(result, CoroutineType):
