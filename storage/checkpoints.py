@@ -29,12 +29,17 @@ _VERSION = "0"
 Offsets = dict[TopicPartition, int]
 
 
-def write_offsets(fs: FileSystem, path: str, offsets: Mapping[TopicPartition, int]) -> None:
-    """Replace a checkpoint file; after a crash it holds either the old or the new offsets."""
+def build_offsets(offsets: Mapping[TopicPartition, int]) -> bytes:
+    """The content of a checkpoint file."""
     lines = [_VERSION, str(len(offsets))]
     lines += [f"{topic} {partition} {offset}" for (topic, partition), offset in offsets.items()]
     lines.append("")
-    replace_file(fs, path, "\n".join(lines).encode())
+    return "\n".join(lines).encode()
+
+
+def write_offsets(fs: FileSystem, path: str, offsets: Mapping[TopicPartition, int]) -> None:
+    """Replace a checkpoint file; after a crash it holds either the old or the new offsets."""
+    replace_file(fs, path, build_offsets(offsets))
 
 
 def read_offsets(fs: FileSystem, path: str) -> Offsets:

@@ -44,6 +44,7 @@ class FileSystem:
     stat: Callable[[str], os.stat_result] = os.stat
     fstat: Callable[[int], os.stat_result] = os.fstat
     set_times: Callable[[str, tuple[float, float]], None] = os.utime
+    statvfs: Callable[[str], os.statvfs_result] = os.statvfs
 
 
 REAL = FileSystem()

@@ -10,7 +10,7 @@ Source: Kafka's PartitionMetadataFile.
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 
 from barnabas.storage.errors import CorruptCheckpoint
-from barnabas.storage.fs import FileSystem, read_file, replace_file
+from barnabas.storage.fs import FileSystem, read_file, write_file
 
 NAME = "partition.metadata"
 _ID_BYTES = 16
@@ -22,9 +22,13 @@ def topic_id_text(topic_id: bytes) -> str:
 
 
 def write_topic_id(fs: FileSystem, directory: str, topic_id: bytes) -> None:
-    """Note the topic's id in a partition's directory."""
+    """Note the topic's id in a partition's directory, which had none.
+
+    Not synced, since topics are created by the thousand: whoever loses the file to a power
+    cut is told the id again.
+    """
     content = f"version: 0\ntopic_id: {topic_id_text(topic_id)}"
-    replace_file(fs, f"{directory}/{NAME}", content.encode())
+    write_file(fs, f"{directory}/{NAME}", content.encode(), sync=False)
 
 
 def read_topic_id(fs: FileSystem, directory: str) -> bytes | None:

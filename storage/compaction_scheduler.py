@@ -1,0 +1,302 @@
+"""Keeps one compaction going while some log is dirty enough, and swaps its results in.
+
+The log may change while a compaction runs. A finished group is put in place only if the very
+segments it was made from are still closed segments of the log; otherwise the compaction is
+dropped, and tried again from the start another time. A log whose records cannot be read is
+left alone from then on, and said so once. Source: Kafka's LogCleaner, LogCleanerManager.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from barnabas.storage import checkpoints
+from barnabas.storage.batch_filter import LastRecord
+from barnabas.storage.checkpoints import build_offsets
+from barnabas.storage.compaction import (
+    CompactedGroup,
+    CompactionDone,
+    CompactionJob,
+    SourceSegment,
+)
+from barnabas.storage.compaction_plan import (
+    Candidate,
+    DirtySegment,
+    choose,
+    first_dirty_offset,
+    first_uncleanable_offset,
+    is_overdue,
+)
+from barnabas.storage.compaction_process import CompactionFailed, Compactor
+from barnabas.storage.data_directory import DataDirectory
+from barnabas.storage.directory_names import TopicPartition
+from barnabas.storage.disk_work import DiskWork
+from barnabas.storage.errors import LogDirectoryFailed, StorageError
+from barnabas.storage.fs import replace_file
+from barnabas.storage.log_config import FOREVER
+from barnabas.storage.log_manager_config import LogManagerConfig
+from barnabas.storage.managed_log import ManagedLog
+from barnabas.storage.segment import Segment
+from barnabas.storage.transaction_index import AbortedTransaction
+
+POLL_MS = 100
+"""How often to look after a compaction if nobody waits on `Compactor.fileno`."""
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Running:
+    log: ManagedLog
+    segments: dict[int, Segment]
+    """The closed segments the job reads, by base offset."""
+
+
+class CompactionScheduler:
+    """The compactions of all logs, one at a time."""
+
+    def __init__(
+        self,
+        config: LogManagerConfig,
+        directories: Sequence[DataDirectory],
+        compactor: Compactor,
+        disk_work: DiskWork,
+    ) -> None:
+        self._config = config
+        self._directories = directories
+        self._compactor = compactor
+        self._disk_work = disk_work
+        self._running: _Running | None = None
+        self._being_written: set[str] = set()
+        self.uncleanable: dict[TopicPartition, str] = {}
+        """Logs that cannot be compacted, and why."""
+        self.due_ms = FOREVER
+
+    def start(self, now_ms: int) -> None:
+        """Begin to look for dirty logs."""
+        if self._config.cleaner_enable:
+            self.due_ms = now_ms
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a compaction is in progress."""
+        return self._running is not None
+
+    def fileno(self) -> int | None:
+        """A descriptor that turns readable when `run` has something to do, if there is one."""
+        return self._compactor.fileno()
+
+    def run(self, now_ms: int) -> None:
+        """Take what a compaction has brought; begin the next one when it is time."""
+        if self._running is not None:
+            self._take_events(self._running, now_ms)
+        elif self.due_ms <= now_ms:
+            self._begin(now_ms)
+
+    def close(self) -> None:
+        """Drop the compaction in progress."""
+        self._compactor.close()
+        self._running = None
+        self.due_ms = FOREVER
+
+    def forget(self, log: ManagedLog) -> None:
+        """A log goes out of use."""
+        self.uncleanable.pop(log.partition, None)
+        if self._running is not None and self._running.log is log:
+            self._drop()
+
+    def directory_failed(self, directory: DataDirectory) -> None:
+        """A directory has gone offline."""
+        if self._running is not None and self._running.log.data_directory is directory:
+            self._drop()
+
+    def _drop(self) -> None:
+        self._compactor.close()
+        self._running = None
+
+    # --- beginning ---------------------------------------------------------------------
+
+    def _begin(self, now_ms: int) -> None:
+        chosen = choose(self.candidates(now_ms))
+        if chosen is None:
+            self._compactor.close()
+            self.due_ms = now_ms + self._config.cleaner_backoff_ms
+            return
+        log = self._log_of(chosen.topic_partition)
+        job, segments = self._job(log, chosen, now_ms)
+        _logger.info(
+            "%s: compacting %d segments, %.0f %% dirty",
+            log.topic_partition,
+            len(segments),
+            100 * chosen.dirty_ratio,
+        )
+        self._running = _Running(log, segments)
+        self._compactor.submit(job)
+        self.due_ms = now_ms + POLL_MS
+
+    def candidates(self, now_ms: int) -> list[Candidate]:
+        """Every log that could be compacted, due or not."""
+        found = []
+        for directory in self._directories:
+            for log in list(directory.logs.values()) if directory.is_online else ():
+                if log.config.compact and len(log.segments) > 1:
+                    if log.partition not in self.uncleanable:
+                        try:
+                            found.append(self._candidate(log, now_ms))
+                        except LogDirectoryFailed:
+                            break
+                        except StorageError as error:
+                            self._give_up(log, str(error))
+        return found
+
+    def _log_of(self, partition: TopicPartition) -> ManagedLog:
+        return next(
+            directory.logs[partition]
+            for directory in self._directories
+            if directory.is_online and partition in directory.logs
+        )
+
+    def _candidate(self, log: ManagedLog, now_ms: int) -> Candidate:
+        config = log.config
+        active = log.active_segment
+        first_dirty = first_dirty_offset(
+            log.data_directory.clean_offsets.get(log.partition),
+            log.log_start_offset,
+            log.log_end_offset,
+        )
+        closed = list(log.segments)[:-1]
+        dirty = log.segments.between(first_dirty, active.base_offset)
+        ages: list[DirtySegment] = []
+        if config.min_compaction_lag_ms > 0 or config.max_compaction_lag_ms < FOREVER:
+            ages = [
+                DirtySegment(each.base_offset, log.first_timestamp_of(each), log.age_of(each))
+                for each in dirty
+                if each is not active
+            ]
+        stop = first_uncleanable_offset(
+            ages,
+            first_dirty,
+            log.last_stable_offset,
+            active.base_offset,
+            config.min_compaction_lag_ms,
+            now_ms,
+        )
+        reached = log.segments.floor(stop)
+        stop = active.base_offset if reached is None else reached.base_offset
+        clean = [each for each in closed if each.base_offset < first_dirty]
+        cleanable = [each for each in dirty if each.base_offset < stop]
+        return Candidate(
+            log.partition,
+            first_dirty,
+            stop,
+            sum(each.size_bytes for each in clean),
+            sum(each.size_bytes for each in cleanable),
+            config.min_cleanable_dirty_ratio,
+            is_overdue(ages, config.max_compaction_lag_ms, now_ms),
+        )
+
+    def _job(
+        self, log: ManagedLog, chosen: Candidate, now_ms: int
+    ) -> tuple[CompactionJob, dict[int, Segment]]:
+        stop = chosen.first_uncleanable_offset
+        segments = [each for each in log.segments if each.base_offset < stop]
+        bases = [each.base_offset for each in segments] + [stop]
+        job = CompactionJob(
+            topic_partition=log.topic_partition,
+            directory=log.directory,
+            config=log.config,
+            segments=[
+                SourceSegment(segment.base_offset, following, segment.size_bytes)
+                for segment, following in zip(segments, bases[1:], strict=True)
+            ],
+            first_dirty_offset=chosen.first_dirty_offset,
+            high_watermark=log.high_watermark,
+            now_ms=now_ms,
+            aborted=_aborted(log, stop),
+            last_records={
+                producer_id: LastRecord(entry.last_data_offset, entry.epoch)
+                for producer_id, entry in log.producers.producers.items()
+            },
+            dedupe_buffer_bytes=self._config.cleaner_dedupe_buffer_bytes,
+            load_factor=self._config.cleaner_load_factor,
+        )
+        return job, {each.base_offset: each for each in segments}
+
+    # --- results -----------------------------------------------------------------------
+
+    def _take_events(self, running: _Running, now_ms: int) -> None:
+        self.due_ms = now_ms + POLL_MS
+        for event in self._compactor.poll():
+            try:
+                self._take_event(running, event, now_ms)
+            except LogDirectoryFailed:
+                pass  # which has dropped the compaction
+            if self._running is None:
+                self.due_ms = now_ms
+                return
+
+    def _take_event(
+        self,
+        running: _Running,
+        event: CompactedGroup | CompactionDone | CompactionFailed,
+        now_ms: int,
+    ) -> None:
+        log = running.log
+        if isinstance(event, CompactedGroup):
+            if not self._swap_in(running, event, now_ms):
+                _logger.info("%s: changed while it was compacted", log.topic_partition)
+                self._drop()
+        elif isinstance(event, CompactionDone):
+            self._running = None
+            log.data_directory.clean_offsets[log.partition] = event.clean_offset
+            self._write_checkpoint(log.data_directory)
+        elif event.is_io_error:
+            log.data_directory.fail(OSError(event.reason))
+        else:
+            self._running = None
+            self._give_up(log, event.reason)
+
+    def _swap_in(self, running: _Running, group: CompactedGroup, now_ms: int) -> bool:
+        """Put a group in place; False if the log is no longer what the group was made from."""
+        log = running.log
+        in_log = {segment.base_offset: segment for segment in log.segments}
+        old = []
+        for source in group.replaced:
+            segment = running.segments[source.base_offset]
+            is_same = in_log.get(source.base_offset) is segment is not log.active_segment
+            if not is_same or segment.size_bytes != source.size_bytes:
+                return False
+            old.append(segment)
+        log.data_directory.to_unlink.add(log)
+        log.replace_segments([group.base_offset], old, now_ms)
+        return True
+
+    def _write_checkpoint(self, directory: DataDirectory) -> None:
+        offsets = {
+            partition: offset
+            for partition, offset in directory.clean_offsets.items()
+            if partition in directory.logs
+        }
+        path = f"{directory.path}/{checkpoints.CLEANER}"
+        if path not in self._being_written:
+            self._being_written.add(path)
+            self._disk_work.submit(
+                directory,
+                partial(replace_file, directory.fs, path, build_offsets(offsets)),
+                partial(self._being_written.discard, path),
+            )
+
+    def _give_up(self, log: ManagedLog, reason: str) -> None:
+        _logger.error("%s: cannot be compacted: %s", log.topic_partition, reason)
+        self.uncleanable[log.partition] = reason
+
+
+def _aborted(log: ManagedLog, stop: int) -> list[AbortedTransaction]:
+    """Aborted transactions that have records before `stop`; a marker may lie behind it."""
+    return [
+        entry
+        for segment in log.segments
+        for entry in segment.transaction_index.entries()
+        if entry.first_offset < stop
+    ]

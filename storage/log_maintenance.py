@@ -1,0 +1,248 @@
+"""What a broker's logs need from time to time, each thing at its own interval.
+
+    retention                segments that are too old, too many or below the log start go
+    flush                    closed segments, and logs with `flush.ms`
+    checkpoints              recovery points, log starts, high watermarks
+    producer ids             idle ones are forgotten
+    compaction               `compaction_scheduler`
+    deletion                 files and directories whose delay is over are unlinked
+
+A sweep over all logs is cut into slices, so that ten thousand of them never hold the caller
+up for more than a moment; whatever waits for the disk goes to the worker.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+from barnabas.storage import checkpoints
+from barnabas.storage.checkpoints import Offsets, build_offsets
+from barnabas.storage.compaction_scheduler import CompactionScheduler
+from barnabas.storage.data_directory import DataDirectory
+from barnabas.storage.disk_work import DiskWork
+from barnabas.storage.errors import LogDirectoryFailed
+from barnabas.storage.fs import remove_path, remove_tree, replace_file, sync_directory
+from barnabas.storage.log_config import FOREVER
+from barnabas.storage.log_flush import Flush
+from barnabas.storage.log_manager_config import LogManagerConfig
+from barnabas.storage.managed_log import ManagedLog
+from barnabas.storage.retention import count_above_size, count_below_start, count_expired
+
+SLICE_LOGS = 100
+_SOON_MS = 1_000
+"""How soon closed segments are flushed, and how late what is due may be deleted."""
+
+Sweep = Callable[[int], Iterator[None]]
+"""Begins a sweep at a time; yields wherever it may be interrupted."""
+
+
+class _Task:
+    """A sweep with its interval."""
+
+    def __init__(self, interval_ms: int, sweep: Sweep) -> None:
+        self.interval_ms = interval_ms
+        self.due_ms = FOREVER
+        self._sweep = sweep
+        self._running: Iterator[None] | None = None
+
+    def run(self, now_ms: int) -> None:
+        """Do the next slice if it is time."""
+        if self.due_ms > now_ms:
+            return
+        if self._running is None:
+            self._running = self._sweep(now_ms)
+        if next(self._running, self) is self:
+            self._running = None
+            self.due_ms = now_ms + self.interval_ms
+
+
+class LogMaintenance:
+    """The periodic work of a `LogManager`."""
+
+    def __init__(
+        self,
+        config: LogManagerConfig,
+        directories: Sequence[DataDirectory],
+        scheduler: CompactionScheduler,
+        disk_work: DiskWork,
+    ) -> None:
+        self._config = config
+        self._directories = directories
+        self._scheduler = scheduler
+        self._work = disk_work.submit
+        self._flushing: set[ManagedLog] = set()
+        self._being_written: set[str] = set()
+        self._written: dict[str, Offsets] = {}
+        self._tasks = [
+            _Task(config.retention_check_interval_ms, self._sweep_retention),
+            _Task(_SOON_MS, self._sweep_closed_segments),
+            _Task(_SOON_MS, self._delete),
+            _Task(config.flush_interval_ms, self._sweep_flush_ms),
+            _Task(config.recovery_point_interval_ms, self._write_recovery_points),
+            _Task(config.log_start_interval_ms, self._write_log_starts),
+            _Task(config.high_watermark_interval_ms, self._write_high_watermarks),
+            _Task(config.producer_id_check_interval_ms, self._sweep_producers),
+        ]
+
+    def start(self, now_ms: int) -> None:
+        """Count the intervals from now on."""
+        for task in self._tasks:
+            delay_ms = min(task.interval_ms, self._config.initial_task_delay_ms)
+            if task.interval_ms < FOREVER:
+                task.due_ms = now_ms + delay_ms
+
+    def run(self, now_ms: int) -> int:
+        """Do a slice of all that is due; when to call again, at the latest."""
+        for task in self._tasks:
+            task.run(now_ms)
+        self._scheduler.run(now_ms)
+        due_ms = min(task.due_ms for task in self._tasks)
+        return max(now_ms, min(due_ms, self._scheduler.due_ms))
+
+    def _slices(self) -> Iterator[Sequence[ManagedLog]]:
+        """The logs online now, some at a time."""
+        for directory in self._directories:
+            logs = list(directory.logs.values())
+            for start in range(0, len(logs), SLICE_LOGS):
+                if directory.is_online:
+                    yield [log for log in logs[start : start + SLICE_LOGS] if log.is_in_use]
+
+    # --- retention ---------------------------------------------------------------------
+
+    def _sweep_retention(self, now_ms: int) -> Iterator[None]:
+        for logs in self._slices():
+            for log in logs:
+                try:
+                    self.delete_old_segments(log, now_ms)
+                except LogDirectoryFailed:
+                    break
+            yield
+
+    def delete_old_segments(self, log: ManagedLog, now_ms: int) -> int:
+        """Delete what a log's settings no longer want: how many segments."""
+        count = count_below_start(log.segments.base_offsets, log.log_start_offset)
+        config = log.config
+        if config.delete:
+            sizes = [segment.size_bytes for segment in log.segments]
+            count = max(count, count_above_size(sizes, config.retention_bytes))
+            count = max(count, count_expired(log.ages(), config.retention_ms, now_ms))
+        return log.delete_old_segments(count, now_ms) if count else 0
+
+    # --- flushing ----------------------------------------------------------------------
+
+    def flush(self, log: ManagedLog, done: Callable[[], None] = lambda: None) -> None:
+        """Make a log durable up to its end; `done` is called when it is, not if it fails."""
+        self._flush(log, None, done)
+
+    def _flush(
+        self, log: ManagedLog, offset: int | None, done: Callable[[], None] = lambda: None
+    ) -> None:
+        flush = log.begin_flush(offset)
+        if flush is None:
+            done()
+            return
+        directory = log.data_directory
+        unsynced = directory if directory.is_unsynced else None
+        directory.is_unsynced = False
+        self._flushing.add(log)
+        self._work(
+            directory, partial(_sync, flush, unsynced), partial(self._flushed, log, flush, done)
+        )
+
+    def _flushed(self, log: ManagedLog, flush: Flush, done: Callable[[], None]) -> None:
+        self._flushing.discard(log)
+        if log.is_in_use:
+            log.end_flush(flush)
+            done()
+
+    def _sweep_closed_segments(self, now_ms: int) -> Iterator[None]:
+        for directory in self._directories:
+            for log in directory.to_flush - self._flushing:
+                directory.to_flush.discard(log)
+                if log.is_in_use:
+                    self._try_flush(log, log.active_segment.base_offset)
+                yield
+            if directory.is_online and directory.is_unsynced:
+                directory.is_unsynced = False
+                self._work(directory, partial(sync_directory, directory.fs, directory.path))
+
+    def _sweep_flush_ms(self, now_ms: int) -> Iterator[None]:
+        for logs in self._slices():
+            for log in logs:
+                if now_ms - log.flushed_ms >= log.config.flush_ms and log not in self._flushing:
+                    log.flushed_ms = now_ms
+                    self._try_flush(log, None)
+            yield
+
+    def _try_flush(self, log: ManagedLog, offset: int | None) -> None:
+        try:
+            self._flush(log, offset)
+        except LogDirectoryFailed:
+            pass  # the directory knows
+
+    # --- checkpoints -------------------------------------------------------------------
+
+    def _write_recovery_points(self, now_ms: int) -> Iterator[None]:
+        return self._write(checkpoints.RECOVERY_POINT, DataDirectory.recovery_points)
+
+    def _write_log_starts(self, now_ms: int) -> Iterator[None]:
+        return self._write(checkpoints.LOG_START, DataDirectory.log_starts)
+
+    def _write_high_watermarks(self, now_ms: int) -> Iterator[None]:
+        return self._write(checkpoints.REPLICATION, DataDirectory.high_watermarks)
+
+    def _write(self, name: str, offsets_of: Callable[[DataDirectory], Offsets]) -> Iterator[None]:
+        """Write a checkpoint in each directory where it has changed since it was written."""
+        for directory in self._directories:
+            path = f"{directory.path}/{name}"
+            if directory.is_online and path not in self._being_written:
+                offsets = offsets_of(directory)
+                if self._written.get(path) != offsets:
+                    self._being_written.add(path)
+                    self._work(
+                        directory,
+                        partial(replace_file, directory.fs, path, build_offsets(offsets)),
+                        partial(self._checkpoint_written, path, offsets),
+                    )
+            yield
+
+    def _checkpoint_written(self, path: str, offsets: Offsets) -> None:
+        self._being_written.discard(path)
+        self._written[path] = offsets
+
+    # --- producers ---------------------------------------------------------------------
+
+    def _sweep_producers(self, now_ms: int) -> Iterator[None]:
+        for logs in self._slices():
+            for log in logs:
+                log.remove_expired_producers(now_ms)
+            yield
+
+    # --- deletion ----------------------------------------------------------------------
+
+    def _delete(self, now_ms: int) -> Iterator[None]:
+        """Unlink the files and remove the directories that are due."""
+        for directory in self._directories:
+            if directory.is_online:
+                self._delete_files(directory, now_ms)
+                self._remove_directories(directory, now_ms)
+        yield
+
+    def _delete_files(self, directory: DataDirectory, now_ms: int) -> None:
+        for log in list(directory.to_unlink):
+            paths, next_due_ms = log.take_due_files(now_ms)
+            for path in paths:
+                self._work(directory, partial(remove_path, directory.fs, path))
+            if next_due_ms is None:
+                directory.to_unlink.discard(log)
+
+    def _remove_directories(self, directory: DataDirectory, now_ms: int) -> None:
+        for entry in [each for each in directory.to_remove if each[0] <= now_ms]:
+            directory.to_remove.remove(entry)
+            self._work(directory, partial(remove_tree, directory.fs, entry[1]))
+
+
+def _sync(flush: Flush, directory: DataDirectory | None) -> None:
+    """Sync a log's files, and the directory in which its own was made."""
+    flush.sync()
+    if directory is not None:
+        sync_directory(directory.fs, directory.path)

@@ -1,0 +1,319 @@
+"""`LogManager`: all logs of a broker, in one or more data directories.
+
+Opening takes the directories' locks and loads every log; closing leaves the clean shutdown
+marker. In between `background` does what is due, whenever its owner calls it. Nothing here
+has a clock or a thread: time comes with each call, and file calls that wait for the disk go
+to the `worker` it was given. Source: Kafka's LogManager.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+
+from barnabas.storage.compaction_process import Compactor, InlineCompactor
+from barnabas.storage.compaction_scheduler import CompactionScheduler
+from barnabas.storage.data_directory import ConfigOf, DataDirectory
+from barnabas.storage.directory_names import DELETED, STRAY, TopicPartition
+from barnabas.storage.disk_work import DiskWork, Worker, work_inline
+from barnabas.storage.errors import InconsistentLogDirectory, LogDirectoryFailed
+from barnabas.storage.file_slice import DEFAULT_CAPACITY, FileCache
+from barnabas.storage.fs import REAL, FileSystem
+from barnabas.storage.log_config import LogConfig
+from barnabas.storage.log_maintenance import LogMaintenance
+from barnabas.storage.log_manager_config import LogManagerConfig
+from barnabas.storage.managed_log import ManagedLog
+from barnabas.storage.meta_properties import (
+    MetaProperties,
+    read_meta_properties,
+    write_meta_properties,
+)
+
+_logger = logging.getLogger(__name__)
+
+
+class LogManager:
+    """The logs of a broker."""
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        config: LogManagerConfig | None = None,
+        *,
+        fs: FileSystem = REAL,
+        worker: Worker = work_inline,
+        compactor: Compactor | None = None,
+        open_files: int = DEFAULT_CAPACITY,
+        full_validation: bool = False,
+    ) -> None:
+        """Manage the data directories `paths`; `open` has to follow.
+
+        `worker` runs what waits for the disk (a thread pool, say), `compactor` what takes the
+        interpreter's time (`CompactionProcess`); both default to doing it on the spot.
+        """
+        self.config = config or LogManagerConfig()
+        self.fs = fs
+        self.files = FileCache(fs, open_files)
+        self.directories = [
+            DataDirectory(
+                path.rstrip("/") or "/",
+                self.files,
+                producer_id_expiration_ms=self.config.producer_id_expiration_ms,
+                full_validation=full_validation,
+                on_failure=self._directory_failed,
+            )
+            for path in paths
+        ]
+        self.on_directory_failed: Callable[[DataDirectory], None] = lambda directory: None
+        """Told once of each directory that goes offline."""
+        self._homes: dict[TopicPartition, DataDirectory] = {}
+        self._disk_work = DiskWork(worker)
+        self.scheduler = CompactionScheduler(
+            self.config, self.directories, compactor or InlineCompactor(fs), self._disk_work
+        )
+        self.maintenance = LogMaintenance(
+            self.config, self.directories, self.scheduler, self._disk_work
+        )
+
+    # --- opening -----------------------------------------------------------------------
+
+    def open(
+        self,
+        config_of: ConfigOf,
+        now_ms: int,
+        *,
+        broker_id: int | None = None,
+        cluster_id: str | None = None,
+    ) -> None:
+        """Lock the directories and open every log in them.
+
+        `config_of` gives each topic's config. Raises LogDirectoryLocked,
+        InconsistentLogDirectory (another broker's directory, or a partition in two of them),
+        and LogDirectoryFailed if no directory works; one that fails alone is offline.
+        """
+        try:
+            self.lock()
+            for directory in self._online():
+                self._guard(directory, self._check_identity, directory, broker_id, cluster_id)
+            for directory in self._online():
+                self._guard(directory, self._load, directory, config_of, now_ms)
+            self._write_identity(broker_id, cluster_id, now_ms)
+            self._require_one_online()
+        except BaseException:
+            self._close_files()
+            raise
+        self.maintenance.start(now_ms)
+        self.scheduler.start(now_ms)
+
+    def lock(self) -> None:
+        """Take the directories' locks; for whoever has more in them than logs, before `open`.
+
+        Raises LogDirectoryLocked.
+        """
+        for directory in self._online():
+            if not directory.is_locked:
+                self._guard(directory, directory.lock)
+
+    def _guard(
+        self, directory: DataDirectory, step: Callable[..., None], *arguments: object
+    ) -> None:
+        """Run a step; a file error in it takes the directory offline."""
+        try:
+            step(*arguments)
+        except OSError as error:
+            directory.fail(error)
+        except LogDirectoryFailed:
+            pass  # the log has said so to its directory
+
+    def _check_identity(
+        self, directory: DataDirectory, broker_id: int | None, cluster_id: str | None
+    ) -> None:
+        meta = read_meta_properties(self.fs, directory.path)
+        if meta is not None:
+            meta.check(directory.path, broker_id, cluster_id)
+
+    def _write_identity(self, broker_id: int | None, cluster_id: str | None, now_ms: int) -> None:
+        """Sign the directories that are new."""
+        if broker_id is None and cluster_id is None:
+            return
+        meta = MetaProperties(0, broker_id, cluster_id)
+        for directory in self._online():
+            try:
+                if read_meta_properties(self.fs, directory.path) is None:
+                    write_meta_properties(self.fs, directory.path, meta, now_ms)
+            except OSError as error:
+                directory.fail(error)
+
+    def _load(self, directory: DataDirectory, config_of: ConfigOf, now_ms: int) -> None:
+        directory.read_checkpoints()
+        directory.load(config_of, now_ms)
+        for partition in directory.logs:
+            other = self._homes.setdefault(partition, directory)
+            if other is not directory:
+                raise InconsistentLogDirectory(
+                    f"{partition} lies both in {other.path} and in {directory.path}"
+                )
+
+    def _require_one_online(self) -> None:
+        if not self._online():
+            reasons = "; ".join(f"{each.path}: {each.failure}" for each in self.directories)
+            raise LogDirectoryFailed(f"no data directory works: {reasons}")
+
+    def _online(self) -> list[DataDirectory]:
+        return [directory for directory in self.directories if directory.is_online]
+
+    def _directory_failed(self, directory: DataDirectory) -> None:
+        self.scheduler.directory_failed(directory)
+        self.on_directory_failed(directory)
+
+    # --- logs --------------------------------------------------------------------------
+
+    def __iter__(self) -> Iterator[ManagedLog]:
+        """Every log that is online."""
+        for directory in self._online():
+            yield from directory.logs.values()
+
+    def get(self, partition: TopicPartition) -> ManagedLog | None:
+        """A partition's log, None if there is none; LogDirectoryFailed if it is offline."""
+        directory = self._homes.get(partition)
+        if directory is None:
+            return None
+        if not directory.is_online:
+            raise LogDirectoryFailed(
+                f"{directory.path}: {directory.failure}", topic_partition=str(partition)
+            )
+        return directory.logs[partition]
+
+    def create(
+        self,
+        partition: TopicPartition,
+        config: LogConfig,
+        now_ms: int,
+        *,
+        topic_id: bytes | None = None,
+        path: str | None = None,
+        is_new: bool = True,
+    ) -> ManagedLog:
+        """The partition's log, made if there is none.
+
+        A new one goes to the working directory that holds the fewest, or to `path`. A
+        partition that is not new may lie in a directory that has failed: then none is made
+        (`is_new` false). Raises LogDirectoryFailed, and InconsistentLogDirectory if the log
+        belongs to another topic id.
+        """
+        log = self.get(partition)
+        if log is None:
+            return self._create(partition, config, now_ms, topic_id, path, is_new)
+        if topic_id is not None:
+            self._assign_topic_id(log, topic_id)
+        return log
+
+    def _create(
+        self,
+        partition: TopicPartition,
+        config: LogConfig,
+        now_ms: int,
+        topic_id: bytes | None,
+        path: str | None,
+        is_new: bool,
+    ) -> ManagedLog:
+        online = self._online()
+        if not is_new and len(online) < len(self.directories):
+            raise LogDirectoryFailed(
+                "it may lie in a data directory that has failed", topic_partition=str(partition)
+            )
+        online.sort(key=lambda directory: len(directory.logs))
+        for directory in online:
+            if path is None or directory.path == path:
+                try:
+                    log = directory.create_log(partition, config, now_ms, topic_id)
+                except OSError as error:
+                    directory.fail(error)
+                    continue
+                self._homes[partition] = directory
+                return log
+        raise LogDirectoryFailed("no data directory works", topic_partition=str(partition))
+
+    def _assign_topic_id(self, log: ManagedLog, topic_id: bytes) -> None:
+        try:
+            log.data_directory.assign_topic_id(log, topic_id)
+        except OSError as error:
+            log._fail(error)
+
+    def topic_id(self, partition: TopicPartition) -> bytes | None:
+        """The topic id noted beside a partition's log."""
+        log = self.get(partition)
+        if log is None:
+            return None
+        try:
+            return log.data_directory.topic_id(log)
+        except OSError as error:
+            log._fail(error)
+
+    def delete(self, partition: TopicPartition, now_ms: int) -> None:
+        """Take a log out of use; its files go when `file.delete.delay.ms` is over."""
+        log = self._forget(partition)
+        if log is not None:
+            path = self._set_aside(log, DELETED)
+            due_ms = now_ms + log.config.file_delete_delay_ms
+            log.data_directory.to_remove.append((due_ms, path))
+
+    def set_aside_stray(self, partition: TopicPartition) -> None:
+        """Take a log out of use that this broker should not have, but keep its files."""
+        log = self._forget(partition)
+        if log is not None:
+            self._set_aside(log, STRAY)
+
+    def _forget(self, partition: TopicPartition) -> ManagedLog | None:
+        log = self.get(partition)
+        if log is not None:
+            self.scheduler.forget(log)
+            del self._homes[partition]
+        return log
+
+    def _set_aside(self, log: ManagedLog, suffix: str) -> str:
+        try:
+            return log.data_directory.set_aside(log, suffix)
+        except OSError as error:
+            log._fail(error)
+
+    def update_config(self, topic: str, config: LogConfig) -> None:
+        """Use other settings for a topic's logs from now on."""
+        for log in self:
+            if log.partition.topic == topic:
+                log.update_config(config)
+
+    # --- time and the end --------------------------------------------------------------
+
+    def background(self, now_ms: int) -> int:
+        """Do a slice of what is due; when to call again, at the latest."""
+        return self.maintenance.run(now_ms)
+
+    def flush(self, log: ManagedLog, done: Callable[[], None] = lambda: None) -> None:
+        """Make a log durable in the worker, then call `done`; a failure takes it offline."""
+        self.maintenance.flush(log, done)
+
+    def close(self) -> None:
+        """Flush and close everything and mark the stop as clean.
+
+        The worker must have nothing of ours left (`is_idle`). A directory that fails at this
+        point is left unmarked, and recovered at the next start.
+        """
+        self.scheduler.close()
+        try:
+            for directory in self._online():
+                self._guard(directory, directory.close)
+        finally:
+            self._close_files()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the worker has nothing of ours."""
+        return self._disk_work.is_idle
+
+    def abandon(self) -> None:
+        """Let go of everything as a crash would, but in good order: nothing is written."""
+        self.scheduler.close()
+        self._close_files()
+
+    def _close_files(self) -> None:
+        for directory in self.directories:
+            directory.close_files()

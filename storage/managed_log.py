@@ -1,0 +1,82 @@
+"""A log that tells its data directory what it needs done: flushing, unlinking, going offline."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NoReturn
+
+from barnabas.storage.directory_names import TopicPartition
+from barnabas.storage.log import Log
+from barnabas.storage.segment import Segment
+
+if TYPE_CHECKING:
+    from barnabas.storage.data_directory import DataDirectory
+
+
+class ManagedLog(Log):
+    """A log in a data directory of a `LogManager`."""
+
+    __slots__ = ("data_directory", "flushed_ms", "partition", "topic_id")
+
+    data_directory: "DataDirectory"
+    partition: TopicPartition
+    topic_id: bytes | None
+    flushed_ms: int
+    """When it was last flushed (`flush.ms`)."""
+
+    def roll(self, now_ms: int, expected_offset: int = 0) -> Segment:
+        """Roll; the closed segment is to be flushed soon, so that no restart looks at it."""
+        segment = super().roll(now_ms, expected_offset)
+        self.data_directory.to_flush.add(self)
+        return segment
+
+    def _set_aside(self, segment: Segment, now_ms: int) -> None:
+        self.data_directory.to_unlink.add(self)
+        super()._set_aside(segment, now_ms)
+
+    def truncate_to(self, offset: int, now_ms: int) -> bool:
+        """Truncate; what comes in the place of the truncated is not compacted yet."""
+        truncated = super().truncate_to(offset, now_ms)
+        clean_offsets = self.data_directory.clean_offsets
+        if truncated and self.partition in clean_offsets:
+            base_offset = self.active_segment.base_offset
+            clean_offsets[self.partition] = min(clean_offsets[self.partition], base_offset)
+        return truncated
+
+    @property
+    def is_in_use(self) -> bool:
+        """Whether the log has neither been deleted nor gone offline."""
+        directory = self.data_directory
+        return directory.is_online and directory.logs.get(self.partition) is self
+
+    def age_of(self, segment: Segment) -> int:
+        """Timestamp in ms of a segment's newest record, of its file if records have none."""
+        try:
+            timestamp = self._largest_timestamp(segment)[0]
+            if timestamp < 0 and segment.exists:
+                timestamp = int(self.fs.stat(segment.log_file.path).st_mtime * 1000)
+        except OSError as error:
+            self._fail(error)
+        return timestamp
+
+    def ages(self) -> Iterator[int]:
+        """`age_of` each segment, oldest first."""
+        for segment in self.segments:
+            yield self.age_of(segment)
+
+    def first_timestamp_of(self, segment: Segment) -> int:
+        """Timestamp in ms of a segment's first batch, -1 for none."""
+        try:
+            return segment.read_first_timestamp()
+        except OSError as error:
+            self._fail(error)
+
+    def take_due_files(self, now_ms: int) -> tuple[list[str], int | None]:
+        """Paths of set-aside files whose delay is over, and when the next one is due."""
+        deletions = self._deletions
+        due = []
+        while deletions and deletions[0][0] <= now_ms:
+            due.append(deletions.popleft()[1])
+        return due, deletions[0][0] if deletions else None
+
+    def _fail(self, error: OSError) -> NoReturn:
+        self.data_directory.fail(error)
+        super()._fail(error)
