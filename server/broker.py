@@ -21,6 +21,7 @@ from barnabas.server.dispatch import Dispatcher
 from barnabas.server.fetch_sessions import FetchSessions
 from barnabas.server.handlers import HANDLERS
 from barnabas.server.listener import Limits, Listener, Population
+from barnabas.server.log_keeper import LogKeeper, log_manager_config
 from barnabas.server.logs import Logs
 from barnabas.server.metrics import Metrics
 from barnabas.server.registry.broker_body import BrokerRegistration
@@ -29,7 +30,14 @@ from barnabas.server.registry.configs import TOPICS as TOPIC_CONFIGS
 from barnabas.server.registry.ensemble import JOURNAL_NAME, Ensemble
 from barnabas.server.registry.registry import Registry
 from barnabas.server.replication.replicas import Replicas
-from barnabas.storage.errors import StorageError
+from barnabas.storage.compaction_process import CompactionProcess
+from barnabas.storage.data_directory import DataDirectory
+from barnabas.storage.errors import (
+    InconsistentLogDirectory,
+    LogDirectoryFailed,
+    LogDirectoryLocked,
+    StorageError,
+)
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_manager import LogManager
 
@@ -68,25 +76,53 @@ class Broker:
         self.population = Population(_limits(config))
         self.listeners: list[Listener] = []
         self._ensemble = ensemble
+        self._owns_ensemble = ensemble is None
+        self.log_keeper = LogKeeper(self.clock, asyncio.get_running_loop(), self._worker_failed)
+        self.disks = LogManager(
+            config.data_dirs,
+            log_manager_config(config),
+            worker=self.log_keeper.run,
+            compactor=CompactionProcess(),
+            full_validation=config.produce_validation == "full",
+        )
+        self.log_keeper.manager = self.disks
+        self.disks.on_directory_failed = self._directory_failed
+        # Set when the broker cannot go on, with the reason.
+        self.failed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.registry: Registry
-        self.logs_on_disk: LogManager
         self.replicas: Replicas
         self.topics: Topics
         self.controller: Controller
 
     async def start(self) -> None:
         """Bring the broker up. Raises StartFailed with what to do about it."""
-        self._open_disks()
-        self._open_registry()
-        await self.registry.cluster.ensure_paths()
-        self.metadata.cluster_id = await self.registry.cluster.ensure_id()
-        self._wire_up()
-        self._bind()
-        await self._register()
-        await self.controller.start(self.clock.now_ms())
+        try:
+            self._lock_disks()
+            self._open_registry()
+            await self.registry.cluster.ensure_paths()
+            self.metadata.cluster_id = await self.registry.cluster.ensure_id()
+            await self._open_disks()
+            self._wire_up()
+            self._bind()
+            await self._register()
+            await self.controller.start(self.clock.now_ms())
+        except BaseException:
+            await self._give_up()
+            raise
         for listener in self.listeners:
             listener.open()
         self.clock.call_later(IDLE_SWEEP_MS, self._sweep)
+        self.log_keeper.start()
+
+    async def _give_up(self) -> None:
+        """Let go of what a start that failed had taken."""
+        for listener in self.listeners:
+            listener.close()
+        if self._ensemble is not None and self._owns_ensemble:
+            self._ensemble.close()
+        self.disks.abandon()
+        if isinstance(self.clock, LoopClock):
+            self.clock.close()
 
     async def stop(self) -> None:
         """Take the broker down: nothing new comes in, everything is on disk afterwards."""
@@ -99,7 +135,10 @@ class Broker:
         self.dispatcher.stop()
         await self.controller.stop()
         await self.registry.store.close()
-        self.logs_on_disk.close(self.clock.now_ms())
+        await self.log_keeper.stop()
+        self.disks.close()
+        if self._ensemble is not None and self._owns_ensemble:
+            self._ensemble.close()
         if isinstance(self.clock, LoopClock):
             self.clock.close()
 
@@ -140,8 +179,32 @@ class Broker:
 
     # Parts of starting.
 
-    def _open_disks(self) -> None:
-        self.logs_on_disk = LogManager(self.config.data_dirs)
+    def _lock_disks(self) -> None:
+        try:
+            self.disks.lock()
+        except LogDirectoryLocked as error:
+            raise StartFailed(f"{error}; set `log.dirs` to a directory of its own") from None
+
+    async def _open_disks(self) -> None:
+        """Load every log; those whose topic is unknown get the broker's settings."""
+        settings = await self.registry.configs.read_all(TOPIC_CONFIGS)
+        release = self.config.release
+
+        def config_of(topic: str) -> LogConfig:
+            return self.config.log_config.with_settings(settings.get(topic, {}), release)
+
+        try:
+            self.disks.open(
+                config_of,
+                self.clock.now_ms(),
+                broker_id=self.broker_id,
+                cluster_id=self.metadata.cluster_id,
+            )
+        except (InconsistentLogDirectory, LogDirectoryFailed) as error:
+            raise StartFailed(f"{error}; see `log.dirs`") from None
+        for log in self.disks:
+            for note in log.load_report.notes if log.load_report else ():
+                self.log.warn("a log was mended", partition=log.topic_partition, what=note)
 
     def _open_registry(self) -> None:
         if self._ensemble is None:
@@ -153,7 +216,7 @@ class Broker:
         def is_known(topic: str, index: int) -> bool:
             return self.metadata.partition(topic, index) is not None
 
-        self.replicas = Replicas(self.broker_id, self.logs_on_disk, is_known, self.metrics)
+        self.replicas = Replicas(self.broker_id, self.disks, is_known, self.metrics)
         self.topics = Topics(self.registry, self.metadata, self.config, self.clock)
         self.controller = Controller(
             self.broker_id, self.registry, self.metadata, self, self.logs.room("controller")
@@ -212,6 +275,18 @@ class Broker:
             self.log.warn("connection refused", reason=reason)
         else:
             self.log.debug(f"connection {what}", peer=peer, reason=reason)
+
+    def _directory_failed(self, directory: DataDirectory) -> None:
+        """A data directory's partitions go offline; without any directory the broker stops."""
+        self.log.error("a data directory failed", directory=directory.path, error=directory.failure)
+        for partition in self.replicas.directory_failed(directory.path):
+            self.fetches.complete_all(partition.key)
+            self.produces.complete_all(partition.key)
+        if not any(each.is_online for each in self.disks.directories) and not self.failed.done():
+            self.failed.set_result("the last data directory failed; see `log.dirs`")
+
+    def _worker_failed(self, error: BaseException) -> None:
+        self.log.unexpected("work on a disk failed", error)
 
     def _timer_failed(self, error: Exception) -> None:
         self.log.unexpected("a timer failed", error)

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from barnabas.server.errors import ApiError
 from barnabas.server.metrics import Metrics
 from barnabas.server.replication.partition import Partition
+from barnabas.storage.directory_names import TopicPartition
+from barnabas.storage.errors import StorageError
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_manager import LogManager
 from barnabas.wire.error_codes import ErrorCode
@@ -80,8 +82,10 @@ class Replicas:
         partition = self._partitions.get(key)
         if partition is None:
             try:
-                log = self._logs.get_or_create(topic, index, topic_id, config, now_ms)
-            except Exception:
+                log = self._logs.create(
+                    TopicPartition(topic, index), config, now_ms, topic_id=topic_id
+                )
+            except StorageError:
                 self._offline.add(key)
                 raise
             counts = self._metrics.topic(topic)
@@ -98,17 +102,17 @@ class Replicas:
             partition = self._partitions.pop((topic, index), None)
             if partition is not None:
                 partition.leader_id = -1
-                self._logs.delete(topic, index, now_ms)
+                self._logs.delete(TopicPartition(topic, index), now_ms)
 
     def reconfigure(self, topic: str, config: LogConfig) -> None:
         """Use other topic settings from now on."""
-        for partition in self._partitions.values():
-            if partition.topic == topic:
-                partition.log.update_config(config)
+        self._logs.update_config(topic, config)
 
     def directory_failed(self, directory: str) -> list[Partition]:
         """Take the partitions of a data directory offline; which they were."""
-        failed = [p for p in self._partitions.values() if p.log.directory.startswith(directory)]
+        failed = [
+            p for p in self._partitions.values() if p.log.directory.startswith(f"{directory}/")
+        ]
         for partition in failed:
             del self._partitions[partition.key]
             self._offline.add(partition.key)
