@@ -12,7 +12,7 @@ is known of what is on the disk, so the directory's logs are not to be used agai
 
 from collections import deque
 from dataclasses import dataclass, field
-from random import Random
+from random import randrange
 from typing import NoReturn
 
 from barnabas.storage.errors import LogDirectoryFailed
@@ -46,7 +46,6 @@ class LogState:
         "_appends_plainly",
         "_deletions",
         "_first_unstable_offset",
-        "_jitter",
         "_most_bytes",
         "_rules",
         "_segment_bytes",
@@ -98,7 +97,6 @@ class LogState:
         self.high_watermark = self.recovery_point = 0
         self._first_unstable_offset: int | None = None
         self._deletions: deque[tuple[int, str]] = deque()
-        self._jitter = Random()
         self._active = segments.last
         self.update_config(config)
 
@@ -159,7 +157,7 @@ class LogState:
 
     def _new_segment(self, base_offset: int, now_ms: int) -> Segment:
         most = min(self.config.segment_jitter_ms, self._segment_ms)
-        jitter_ms = self._jitter.randrange(most) if most > 0 else 0
+        jitter_ms = randrange(most) if most > 0 else 0
         return Segment(
             self.files, self.directory, base_offset, self.config, now_ms, roll_jitter_ms=jitter_ms
         )
