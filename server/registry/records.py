@@ -171,7 +171,7 @@ def replay_changes(tree: Tree, buffer: bytes, position: int, end: int) -> None:
         data = _data(buffer, position, data_bytes)
         position += data_bytes if data_bytes > 0 else 0
         if kind == CREATED:
-            tree.add(path, data, owner, zxid, now_ms)
+            tree.add(path, Node(data, owner, zxid, now_ms))
         else:
             _replay_other(tree, kind, path, data, zxid, now_ms)
     tree.last_zxid = zxid

@@ -128,33 +128,43 @@ class Tree:
         now_ms: int,
     ) -> Change:
         """Make a znode, by ZooKeeper's order of checks; `owner` 0 makes it persistent."""
-        parent = self.nodes.get(path.rpartition("/")[0] or ROOT)
-        if sequential and parent is not None:
-            path = f"{path}{parent.creates:010d}"
-        require_valid(path)
-        if parent is None:
+        parent_path, _, name = path.rpartition("/")
+        parent = self.nodes.get(parent_path or ROOT)
+        if parent is None or not path:
+            require_valid(path)
             raise NoNode(path)
+        if sequential:
+            number = f"{parent.creates:010d}"
+            path += number
+            name += number
+        # What stands before the name is the path of a znode, or else "" or "/" by accident.
+        if path[0] != "/" or parent_path == ROOT:
+            raise BadArguments(path)
+        require_valid_name(path, name)
         if path in self.nodes:
             raise NodeExists(path)
         if parent.ephemeral_owner:
             raise NoChildrenForEphemerals(path)
-        return self.add(path, data, owner, zxid, now_ms)
-
-    def add(self, path: str, data: bytes | None, owner: int, zxid: int, now_ms: int) -> Change:
-        """Make a znode that is known to be allowed; raises KeyError without its parent."""
-        parent_path, _, name = path.rpartition("/")
-        parent = self.nodes[parent_path or ROOT]
-        node = self.nodes[path] = Node(data, owner, zxid, now_ms)
         before = parent.pzxid
-        parent.pzxid = zxid
+        node = Node(data, owner, zxid, now_ms)
+        self._link(parent, path, name, node)
+        return Change(CREATED, path, node, before)
+
+    def add(self, path: str, node: Node) -> None:
+        """Put a new znode where it is known to be allowed; raises KeyError without its parent."""
+        parent_path, _, name = path.rpartition("/")
+        self._link(self.nodes[parent_path or ROOT], path, name, node)
+
+    def _link(self, parent: Node, path: str, name: str, node: Node) -> None:
+        self.nodes[path] = node
+        parent.pzxid = node.czxid
         parent.creates += 1
         if parent.children is None:
             parent.children = {name: None}
         else:
             parent.children[name] = None
-        if owner:
-            self.ephemerals.setdefault(owner, {})[path] = None
-        return Change(CREATED, path, node, before)
+        if node.ephemeral_owner:
+            self.ephemerals.setdefault(node.ephemeral_owner, {})[path] = None
 
     def set_data(
         self, path: str, data: bytes | None, version: int, zxid: int, now_ms: int
@@ -240,15 +250,18 @@ def require_valid(path: str) -> None:
     """Raise BadArguments for a path that ZooKeeper does not allow (its PathUtils)."""
     if path == ROOT:
         return
-    if path[:1] != "/" or path[-1] == "/" or "//" in path or "/." in path:
-        _require_valid_components(path)
-    if not (path.isascii() and path.isprintable()) and any(map(_is_forbidden, path)):
+    before, *names = path.split("/")
+    if before or not names:
         raise BadArguments(path)
+    for name in names:
+        require_valid_name(path, name)
 
 
-def _require_valid_components(path: str) -> None:
-    before, *components = path.split("/")
-    if before or not components or not {"", ".", ".."}.isdisjoint(components):
+def require_valid_name(path: str, name: str) -> None:
+    """Raise BadArguments for a `name` that ZooKeeper does not allow in a path."""
+    if name in ("", ".", ".."):
+        raise BadArguments(path)
+    if not (name.isascii() and name.isprintable()) and any(map(_is_forbidden, name)):
         raise BadArguments(path)
 
 
