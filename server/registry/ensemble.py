@@ -188,7 +188,7 @@ class Ensemble:
         try:
             self._journal.rewrite(self.tree)
         except OSError as error:
-            # The old file is whole and goes on growing; the next append tries again.
+            # The old file is whole and goes on growing.
             _log.warning("the registry's journal could not be compacted: %s", error)
 
     def _open(self, path: Path, fsync: bool) -> None:

@@ -105,6 +105,7 @@ class Journal:
         if loaded is None:
             self._fd, self._length_bytes = _write_whole(path, Tree())
             self._snapshot_bytes = self._length_bytes
+            _sync_directory(path.parent)
             return
         self._fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         self._length_bytes, self._snapshot_bytes = loaded.intact_bytes, loaded.snapshot_bytes
@@ -132,12 +133,18 @@ class Journal:
 
     def rewrite(self, tree: Tree) -> None:
         """Replace the file by one with a snapshot of `tree` and nothing else."""
-        fd, length_bytes = _write_whole(self.path, tree)
+        try:
+            fd, length_bytes = _write_whole(self.path, tree)
+        except OSError:
+            # Not worth another try before the file has grown as if this were its snapshot.
+            self._snapshot_bytes = self._length_bytes
+            raise
         # The descriptor keeps its number, so that a worker in `sync` never holds a closed one.
         os.dup2(fd, self._fd, inheritable=False)
         os.close(fd)
         self._length_bytes = self._snapshot_bytes = length_bytes
         self._broken = False
+        _sync_directory(self.path.parent)
 
     def sync(self) -> None:
         """Force everything appended so far to disk; any thread may call this."""
@@ -184,9 +191,11 @@ def _write_whole(path: Path, tree: Tree) -> tuple[int, int]:
         _write_all(fd, content, 0)
         os.fsync(fd)
         temporary.replace(path)
-        _sync_directory(path.parent)
     except OSError:
         os.close(fd)
+        # What was written of it would only keep a full disk full.
+        with contextlib.suppress(OSError):
+            temporary.unlink()
         raise
     return fd, len(content)
 

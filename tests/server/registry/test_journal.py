@@ -245,6 +245,7 @@ def test_a_rewrite_that_does_not_fit_keeps_the_old_journal(path: Path) -> None:
     journal, loaded = open_journal(path)
     with largest_file(50), pytest.raises(OSError, match="too large"):
         journal.rewrite(loaded.tree)
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
     for record in transactions_after(loaded.tree):
         journal.append(record)
     journal.close()
@@ -263,6 +264,11 @@ def test_a_rewrite_is_due_when_the_tail_outgrows_the_snapshot(
     snapshot_bytes = len(records.FILE_MAGIC) + len(b"".join(records.encode_snapshot(Tree())))
     assert [wants for _, wants in sizes] == [size - snapshot_bytes > 300 for size, _ in sizes]
     assert sizes[0][1] is False and sizes[-1][1] is True
+    with largest_file(50), pytest.raises(OSError, match="too large"):
+        journal.rewrite(loaded.tree)
+    assert not journal.wants_rewrite
+    journal.append(records.frame(bytes(3 * sizes[-1][0])))
+    assert journal.wants_rewrite
     journal.rewrite(loaded.tree)
     assert not journal.wants_rewrite
     journal.close()
