@@ -43,7 +43,7 @@ class Log(LogAppend, LogFlush, LogOffsets):
         `load_report` says what was mended. Raises OSError if the disk fails.
         """
         loader = Loader(
-            files or FileCache(fs),
+            FileCache(fs) if files is None else files,
             directory,
             config,
             now_ms,
