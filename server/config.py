@@ -19,6 +19,7 @@ from barnabas.server.properties import MalformedProperties, parse_properties
 from barnabas.server.settings.checks import (
     advertised_of,
     check_together,
+    data_dirs_of,
     inter_broker_listener_of,
     listeners_of,
 )
@@ -67,7 +68,7 @@ class BrokerConfig(TypedSettings):
         for name, text in self.static.items():
             _check(name, text, self.release, (places or {}).get(name))
         self._fill()
-        check_together(self, places or {})
+        check_together(self, self.static, places or {})
 
     def __repr__(self) -> str:
         return f"BrokerConfig(broker_id={self.broker_id}, {len(self.static)} settings given)"
@@ -114,8 +115,7 @@ class BrokerConfig(TypedSettings):
     @property
     def data_dirs(self) -> list[str]:
         """The data directories, each named once."""
-        parts = (self.log_dirs or self.log_dir).split(",")
-        return list(dict.fromkeys(part.strip() for part in parts if part.strip()))
+        return data_dirs_of(self)
 
     @cached_property
     def log_config(self) -> LogConfig:
@@ -160,7 +160,7 @@ class BrokerConfig(TypedSettings):
             self.dynamic_default if default is None else default,
             self.dynamic_broker if broker is None else broker,
         )
-        check_together(candidate, {})
+        check_together(candidate, candidate.static, {})
 
     def on_change(self, watcher: Callable[[set[str]], object]) -> None:
         """Call `watcher(names)` after dynamic settings changed."""

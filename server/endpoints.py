@@ -48,7 +48,7 @@ def parse_endpoints(text: str, protocols: Mapping[str, str]) -> list[Endpoint]:
     endpoints = [_endpoint(part, protocols) for part in _members(text)]
     names = Counter(endpoint.listener for endpoint in endpoints)
     for name, count in names.items():
-        if count > 1 and not _one_of_each_family(e for e in endpoints if e.listener == name):
+        if count > 1:
             raise ValueError(f"the listener name {name} occurs {count} times")
     return endpoints
 

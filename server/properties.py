@@ -39,11 +39,10 @@ def parse_properties(data: bytes) -> list[Property]:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     joined, start = "", 0
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
         line = line.lstrip(_BLANK)
-        if not start:
+        if not joined:
             if not line or line[0] in "#!":
                 continue
             start = number
@@ -51,8 +50,8 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
             joined += line[:-1]
             continue
         yield start, joined + line
-        joined, start = "", 0
-    if start:
+        joined = ""
+    if joined:
         yield start, joined
 
 

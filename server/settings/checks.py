@@ -5,7 +5,6 @@ host of tiered storage).
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from barnabas.server.endpoints import (
     Endpoint,
@@ -16,17 +15,25 @@ from barnabas.server.endpoints import (
 )
 from barnabas.server.settings.names import ConfigError
 from barnabas.server.settings.typed import TypedSettings
+from barnabas.storage.message_format import magic_of
 
 Complaint = tuple[str, str]  # the setting to name, and what is wrong with it
 
 _MIN_CLEANER_BYTES = 1 << 20
 
 
-def check_together(config: TypedSettings, places: Mapping[str, str]) -> None:
-    """Refuse settings that contradict each other; raises ConfigError."""
-    for name, reason in _complaints(config):
+def check_together(
+    config: TypedSettings, given: Mapping[str, str], places: Mapping[str, str]
+) -> None:
+    """Refuse settings that contradict each other; raises ConfigError.
+
+    `given` are those not left at their defaults, `places` where each of them stands.
+    """
+    for name, reason in _complaints(config, given):
         place = f"{places[name]}: " if name in places else ""
-        raise ConfigError(f"{place}{name}={_text(config, name)}: {reason}")
+        value = getattr(config, name.replace(".", "_"))
+        text = given.get(name) or (",".join(value) if isinstance(value, tuple) else value)
+        raise ConfigError(f"{place}{name}={text}: {reason}")
 
 
 def listeners_of(config: TypedSettings) -> list[Endpoint]:
@@ -39,6 +46,12 @@ def advertised_of(config: TypedSettings) -> list[Endpoint]:
     return parse_endpoints(config.advertised_listeners or config.listeners, _protocols(config))
 
 
+def data_dirs_of(config: TypedSettings) -> list[str]:
+    """The data directories, each named once."""
+    text = config.log_dir if config.log_dirs is None else config.log_dirs
+    return list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+
+
 def inter_broker_listener_of(config: TypedSettings) -> str:
     """The name of the listener that brokers use among themselves."""
     name = config.inter_broker_listener_name or config.security_inter_broker_protocol
@@ -49,14 +62,9 @@ def _protocols(config: TypedSettings) -> dict[str, str]:
     return parse_protocol_map(config.listener_security_protocol_map)
 
 
-def _text(config: TypedSettings, name: str) -> Any:
-    text = getattr(config, "text", None)
-    return text(name) if text else getattr(config, name.replace(".", "_"))
-
-
-def _complaints(config: TypedSettings) -> Iterator[Complaint]:
+def _complaints(config: TypedSettings, given: Mapping[str, str]) -> Iterator[Complaint]:
     yield from _identity(config)
-    yield from _listeners(config)
+    yield from _listeners(config, given)
     yield from _network(config)
     yield from _logs(config)
     yield from _replication(config)
@@ -85,7 +93,7 @@ def _identity(config: TypedSettings) -> Iterator[Complaint]:
         yield "remote.log.storage.system.enable", "there is no tiered storage here; only false"
 
 
-def _listeners(config: TypedSettings) -> Iterator[Complaint]:
+def _listeners(config: TypedSettings, given: Mapping[str, str]) -> Iterator[Complaint]:
     setting = "listener.security.protocol.map"
     try:
         protocols = _protocols(config)
@@ -98,22 +106,37 @@ def _listeners(config: TypedSettings) -> Iterator[Complaint]:
         advertised = advertised_of(config)
         if config.inter_broker_listener_name is not None:
             setting = "inter.broker.listener.name"
-            yield from _inter_broker(config, protocols)
+            yield from _inter_broker(config, given, protocols)
         check_advertised(endpoints, advertised, inter_broker_listener_of(config))
     except ValueError as error:
         yield setting, str(error)
+    yield from _control_plane(config)
 
 
-def _inter_broker(config: TypedSettings, protocols: Mapping[str, str]) -> Iterator[Complaint]:
+def _inter_broker(
+    config: TypedSettings, given: Mapping[str, str], protocols: Mapping[str, str]
+) -> Iterator[Complaint]:
     if inter_broker_listener_of(config) not in protocols:
         yield (
             "inter.broker.listener.name",
             f"has no protocol in listener.security.protocol.map ({', '.join(protocols)})",
         )
-    if config.security_inter_broker_protocol != "PLAINTEXT":
+    if "security.inter.broker.protocol" in given:
         yield (
             "inter.broker.listener.name",
             "and security.inter.broker.protocol exclude each other",
+        )
+
+
+def _control_plane(config: TypedSettings) -> Iterator[Complaint]:
+    name = config.control_plane_listener_name
+    if name is None:
+        return
+    names = [endpoint.listener for endpoint in listeners_of(config)]
+    if name.upper() not in names or name.upper() == inter_broker_listener_of(config):
+        yield (
+            "control.plane.listener.name",
+            "must be one of listeners, and not the one between brokers",
         )
 
 
@@ -134,11 +157,16 @@ def _network(config: TypedSettings) -> Iterator[Complaint]:
 
 
 def _logs(config: TypedSettings) -> Iterator[Complaint]:
-    if not any(part.strip() for part in (config.log_dirs or config.log_dir).split(",")):
-        yield "log.dirs" if config.log_dirs else "log.dir", "must name at least one directory"
-    for name in ("log_retention_ms", "log_retention_minutes", "log_retention_hours"):
-        if getattr(config, name) == 0:
-            yield name.replace("_", "."), "must not be 0; -1 keeps everything"
+    if not data_dirs_of(config):
+        name = "log.dir" if config.log_dirs is None else "log.dirs"
+        yield name, "must name at least one directory"
+    for name in ("log.retention.ms", "log.retention.minutes", "log.retention.hours"):
+        value = getattr(config, name.replace(".", "_"))
+        if value == 0:
+            yield name, "must not be 0; -1 keeps everything"
+        if value is not None:
+            break
+    yield from _message_format(config)
     lag_ms, most_ms = (
         config.log_cleaner_min_compaction_lag_ms,
         config.log_cleaner_max_compaction_lag_ms,
@@ -155,6 +183,15 @@ def _logs(config: TypedSettings) -> Iterator[Complaint]:
         yield "offsets.commit.required.acks", "must be -1 or a number of replicas"
 
 
+def _message_format(config: TypedSettings) -> Iterator[Complaint]:
+    protocol = config.inter_broker_protocol_version
+    if magic_of(config.log_message_format_version) > magic_of(protocol):
+        yield (
+            "log.message.format.version",
+            f"is newer than inter.broker.protocol.version ({protocol}) understands",
+        )
+
+
 def _replication(config: TypedSettings) -> Iterator[Complaint]:
     wait_ms = config.replica_fetch_wait_max_ms
     for name in ("replica.socket.timeout.ms", "replica.lag.time.max.ms"):
@@ -165,19 +202,25 @@ def _replication(config: TypedSettings) -> Iterator[Complaint]:
 
 def _groups(config: TypedSettings) -> Iterator[Complaint]:
     for kind in ("consumer", "share", "streams"):
-        for what in ("session.timeout.ms", "heartbeat.interval.ms"):
-            name, low, high = (f"group.{kind}.{prefix}{what}" for prefix in ("", "min.", "max."))
-            value, least, most = (getattr(config, n.replace(".", "_")) for n in (name, low, high))
-            if least > most:
-                yield high, f"must be at least {low} ({least})"
-            if not least <= value <= most:
-                yield name, f"must lie between {low} ({least}) and {high} ({most})"
+        yield from _within(config, kind, "session.timeout.ms")
+        yield from _within(config, kind, "heartbeat.interval.ms")
         beat = getattr(config, f"group_{kind}_heartbeat_interval_ms")
         if beat >= getattr(config, f"group_{kind}_session_timeout_ms"):
             yield (
                 f"group.{kind}.heartbeat.interval.ms",
                 f"must be below group.{kind}.session.timeout.ms",
             )
+    yield from _within(config, "share", "record.lock.duration.ms")
+
+
+def _within(config: TypedSettings, kind: str, what: str) -> Iterator[Complaint]:
+    """group.<kind>.<what> must lie between its min. and max."""
+    name, low, high = (f"group.{kind}.{prefix}{what}" for prefix in ("", "min.", "max."))
+    value, least, most = (getattr(config, each.replace(".", "_")) for each in (name, low, high))
+    if least > most:
+        yield high, f"must be at least {low} ({least})"
+    if not least <= value <= most:
+        yield name, f"must lie between {low} ({least}) and {high} ({most})"
 
 
 def _security(config: TypedSettings) -> Iterator[Complaint]:

@@ -16,6 +16,7 @@ class TypedSettings:
     listener_security_protocol_map: str
     inter_broker_listener_name: str | None
     security_inter_broker_protocol: str
+    control_plane_listener_name: str | None
     socket_send_buffer_bytes: int
     socket_receive_buffer_bytes: int
     socket_request_max_bytes: int
@@ -74,6 +75,7 @@ class TypedSettings:
     log_retention_minutes: int | None
     log_retention_hours: int
     log_retention_check_interval_ms: int
+    log_message_format_version: str
     log_cleaner_enable: bool
     log_cleaner_threads: int
     log_cleaner_min_compaction_lag_ms: int
