@@ -136,7 +136,10 @@ class LogMaintenance:
     def _flush(
         self, log: ManagedLog, offset: int | None, done: Callable[[], None] = lambda: None
     ) -> None:
-        flush = log.begin_flush(offset)
+        try:
+            flush = log.begin_flush(offset)
+        except LogDirectoryFailed:
+            return  # the directory knows
         if flush is None:
             done()
             return
@@ -159,7 +162,7 @@ class LogMaintenance:
             for log in directory.to_flush - self._flushing:
                 directory.to_flush.discard(log)
                 if log.is_in_use:
-                    self._try_flush(log, log.active_segment.base_offset)
+                    self._flush(log, log.active_segment.base_offset)
                 yield
             if directory.is_online and directory.is_unsynced:
                 directory.is_unsynced = False
@@ -170,14 +173,8 @@ class LogMaintenance:
             for log in logs:
                 if now_ms - log.flushed_ms >= log.config.flush_ms and log not in self._flushing:
                     log.flushed_ms = now_ms
-                    self._try_flush(log, None)
+                    self._flush(log, None)
             yield
-
-    def _try_flush(self, log: ManagedLog, offset: int | None) -> None:
-        try:
-            self._flush(log, offset)
-        except LogDirectoryFailed:
-            pass  # the directory knows
 
     # --- checkpoints -------------------------------------------------------------------
 
