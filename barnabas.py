@@ -7,8 +7,16 @@ barnabas.server and barnabas.pipeline. Installing puts them inside a real packag
 
 import sys
 from pathlib import Path
+from typing import Any
 
 __path__ = [str(Path(__file__).parent)]
+
+
+def __getattr__(name: str) -> Any:
+    from barnabas.server.entry import __getattr__ as find
+
+    return find(name)
+
 
 if __name__ == "__main__":
     from barnabas.server.cli import main

@@ -42,6 +42,7 @@ from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_manager import LogManager
 
 IDLE_SWEEP_MS = 1_000
+MOST_SETTLING_ROUNDS = 10_000
 
 
 class StartFailed(Exception):
@@ -111,7 +112,7 @@ class Broker:
             raise
         for listener in self.listeners:
             listener.open()
-        self.clock.call_later(IDLE_SWEEP_MS, self._sweep)
+        self.clock.call_later(IDLE_SWEEP_MS, self._sweep, coalesces=True)
         self.log_keeper.start()
 
     async def _give_up(self) -> None:
@@ -141,6 +142,32 @@ class Broker:
             self._ensemble.close()
         if isinstance(self.clock, LoopClock):
             self.clock.close()
+
+    async def crash(self) -> None:
+        """End as if the process had been killed: nothing is flushed, marked or said goodbye to."""
+        for listener in self.listeners:
+            listener.close()
+        for delayed in (self.fetches, self.produces):
+            delayed.cancel_all()
+        for connection in tuple(self.population.connections):
+            connection.close("the broker crashed")
+        self.dispatcher.stop()
+        self.controller.abandon()
+        await self.log_keeper.stop()
+        self.disks.abandon()
+        if self._ensemble is not None and self._owns_ensemble:
+            self._ensemble.close()
+        if isinstance(self.clock, LoopClock):
+            self.clock.close()
+
+    async def settle(self) -> None:
+        """Carry out everything that is due by now, background work included."""
+        for _ in range(MOST_SETTLING_ROUNDS):
+            due_ms = self.disks.background(self.clock.now_ms())
+            await asyncio.sleep(0)
+            if due_ms > self.clock.now_ms() and self.disks.is_idle:
+                return
+            await self.log_keeper.idle()
 
     # TopicSink: what the controller decided.
 
@@ -267,7 +294,7 @@ class Broker:
 
     def _sweep(self) -> None:
         self.population.sweep(self.clock.monotonic_ms())
-        self.clock.call_later(IDLE_SWEEP_MS, self._sweep)
+        self.clock.call_later(IDLE_SWEEP_MS, self._sweep, coalesces=True)
 
     def _connection_event(self, what: str, connection: Connection | None, reason: str) -> None:
         peer = f"{connection.peer_host}:{connection.peer_port}" if connection else "?"

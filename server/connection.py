@@ -120,9 +120,9 @@ class Connection:
         self._pending = self.parked_fetch = None
         if encoded is not None:
             self.outbox.put(encoded)
-        self.last_active_ms = self._clock_ms()
         if self._pumping:
             return
+        self.last_active_ms = self._clock_ms()
         self._flush()
         if not self.closed and self.frames.has_frame():
             self._loop.call_soon(self._pump)

@@ -7,17 +7,20 @@ from barnabas.wire.header import RequestHeader
 
 if TYPE_CHECKING:
     from barnabas.server.broker import Broker
+    from barnabas.server.control import Fault
 
 
 class RequestContext:
     """One request's surroundings: the broker, the connection it came by, its header."""
 
-    __slots__ = ("broker", "connection", "header")
+    __slots__ = ("broker", "connection", "fault", "header")
 
     def __init__(self, broker: "Broker", connection: Connection, header: RequestHeader) -> None:
         self.broker = broker
         self.connection = connection
         self.header = header
+        # What a test wants to go wrong with this request's answer.
+        self.fault: Fault | None = None
 
     @property
     def api_version(self) -> int:

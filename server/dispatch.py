@@ -16,7 +16,7 @@ from barnabas.server.connection import Connection
 from barnabas.server.context import RequestContext
 from barnabas.server.delayed import Deferred
 from barnabas.server.error_response import error_response
-from barnabas.server.errors import code_of, is_expected, message_of
+from barnabas.server.errors import ApiError, code_of, is_expected, message_of
 from barnabas.server.handlers import HANDLERS
 from barnabas.wire.api import ApiKey, request_class
 from barnabas.wire.connection import Encoded, encode_response
@@ -27,6 +27,7 @@ from barnabas.wire.schema import Message
 
 if TYPE_CHECKING:
     from barnabas.server.broker import Broker
+    from barnabas.server.control import Faults
 
 _API_VERSIONS = int(ApiKey.API_VERSIONS)
 
@@ -52,10 +53,9 @@ class Dispatcher:
         self._log = broker.logs.room("dispatch")
         self._routes: dict[tuple[int, int], Route] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
-        # Called with (header, request) before the handler: a test's faults and request log.
-        # May return a response to answer instead, or a wait that ends in going on.
-        self.interceptor: Callable[[RequestContext, Message], Any] | None = None
-        # Called with (header, request, response) once an answer is known.
+        # What tests want to go wrong; None costs nothing.
+        self.faults: Faults | None = None
+        # Called with (header, request, response) once an answer is known: a test's request log.
         self.observer: Callable[[RequestHeader, Message, Message | None], None] | None = None
 
     @property
@@ -74,42 +74,56 @@ class Dispatcher:
         route.count += 1
         request = self._decode(route, frame, body_start)
         context = RequestContext(self._broker, connection, header)
-        if self.interceptor is not None:
-            result = self._guarded(route, self.interceptor, context, request)
-            if result is not None:
-                self._settle(route, context, request, result)
-                return
-        self.serve(route, context, request)
+        if self.faults is not None and self._meets_fault(self.faults, route, context, request):
+            return
+        self._serve(route, context, request)
 
-    def serve(self, route: Route, context: RequestContext, request: Message) -> None:
+    def _serve(self, route: Route, context: RequestContext, request: Message) -> None:
         """Hand a decoded request to its handler and answer it, now or later."""
         try:
             result = route.handle(request, context)
         except Exception as error:
             result = self._refuse(route, context, request, error)
-        self._settle(route, context, request, result)
+        if isinstance(result, Message):
+            self._answer(route, context, request, result)
+        elif isinstance(result, Deferred):
+            context.connection.park(result)
+            result.then(lambda given: self._resume(route, context, request, given.answer))
+        elif isinstance(result, CoroutineType):
+            self._start(route, context, request, result)
+        elif self.observer is not None:
+            self.observer(context.header, request, None)
 
     def stop(self) -> None:
         """Cancel what is still being worked on."""
         for task in tuple(self._tasks):
             task.cancel()
 
-    def _settle(self, route: Route, context: RequestContext, request: Message, result: Any) -> None:
-        if isinstance(result, Message):
-            if self.observer is not None:
-                self.observer(context.header, request, result)
-            encoded = self._encode(route, context, request, result)
-            if encoded is None:
-                context.connection.close("the answer could not be encoded")
-            else:
-                context.connection.respond(encoded)
-        elif isinstance(result, Deferred):
-            context.connection.park(result)
-            result.then(lambda wait: self._resume(route, context, request, wait.answer))
-        elif isinstance(result, CoroutineType):
-            self._start(route, context, request, result)
-        elif self.observer is not None:
-            self.observer(context.header, request, None)
+    def _answer(
+        self, route: Route, context: RequestContext, request: Message, response: Message | None
+    ) -> None:
+        """Send the answer, if there is one, and let the connection go on."""
+        if self.observer is not None:
+            self.observer(context.header, request, response)
+        connection = context.connection
+        if response is None:
+            connection.resume(None)
+            return
+        if context.fault is not None and context.fault.action == "throttle":
+            response.throttle_time_ms = context.fault.throttle_ms  # type: ignore[attr-defined]
+        header = context.header
+        try:
+            encoded = encode_response(
+                header.api_key, header.api_version, header.correlation_id, response
+            )
+        except ProtocolError as error:
+            self._log.unexpected("an answer has no bytes", error, api=route.api_key.name)
+            connection.close("the answer could not be encoded")
+            return
+        if context.fault is not None and context.fault.action in ("close_after", "truncate"):
+            self._spoil(context, encoded)
+        else:
+            connection.resume(encoded)
 
     def _resume(
         self,
@@ -119,23 +133,51 @@ class Dispatcher:
         answer: Callable[[], Message | None],
     ) -> None:
         """A parked request's time has come."""
-        connection = context.connection
-        if connection.closed:
+        if context.connection.closed:
             return
         try:
             response = answer()
         except Exception as error:
             response = self._refuse(route, context, request, error)
-        if self.observer is not None:
-            self.observer(context.header, request, response)
-        if response is None:
-            connection.resume(None)
-            return
-        encoded = self._encode(route, context, request, response)
-        if encoded is None:
-            connection.close("the answer could not be encoded")
+        self._answer(route, context, request, response)
+
+    def _meets_fault(
+        self, faults: "Faults", route: Route, context: RequestContext, request: Message
+    ) -> bool:
+        """Whether a fault has taken the request away from its handler, for now or for good."""
+        fault = faults.hit(context, request)
+        if fault is None:
+            return False
+        connection = context.connection
+        context.fault = fault
+        if fault.action == "close":
+            connection.close("a fault closed it")
+        elif fault.action == "drop":
+            connection.park(Deferred())
+        elif fault.action == "error":
+            refused = ApiError(fault.error, "a fault")
+            self._answer(route, context, request, self._refuse(route, context, request, refused))
+        elif fault.action == "delay":
+            connection.park(Deferred())
+            self._broker.clock.call_later(
+                fault.delay_ms, lambda: self._serve_late(route, context, request)
+            )
         else:
-            connection.resume(encoded)
+            return False
+        return True
+
+    def _serve_late(self, route: Route, context: RequestContext, request: Message) -> None:
+        if not context.connection.closed:
+            self._serve(route, context, request)
+
+    @staticmethod
+    def _spoil(context: RequestContext, encoded: Encoded) -> None:
+        """Lose the answer, or half of it."""
+        if context.fault is not None and context.fault.action == "truncate":
+            whole = bytes(encoded)
+            context.connection.outbox.put_bytes(whole[: len(whole) // 2])
+            context.connection.outbox.flush()
+        context.connection.close("a fault closed it")
 
     def _start(
         self,
@@ -156,35 +198,11 @@ class Dispatcher:
 
         task.add_done_callback(done)
 
-    def _encode(
-        self, route: Route, context: RequestContext, request: Message, response: Message
-    ) -> Encoded | None:
-        header = context.header
-        try:
-            return encode_response(
-                header.api_key, header.api_version, header.correlation_id, response
-            )
-        except ProtocolError as error:
-            self._log.unexpected("an answer has no bytes", error, api=route.api_key.name)
-            return None
-
     def _decode(self, route: Route, frame: memoryview, body_start: int) -> Message:
         try:
             return route.bound.decode(frame, body_start)
         except ProtocolError:
             return route.bound.parse(frame, body_start)  # once more, for the path
-
-    def _guarded(
-        self,
-        route: Route,
-        call: Callable[[RequestContext, Message], Any],
-        context: RequestContext,
-        request: Message,
-    ) -> Any:
-        try:
-            return call(context, request)
-        except Exception as error:
-            return self._refuse(route, context, request, error)
 
     def _refuse(
         self, route: Route, context: RequestContext, request: Message, error: Exception

@@ -54,6 +54,10 @@ class LogKeeper:
             self._threads.shutdown()
             self._threads = None
 
+    async def idle(self) -> None:
+        """Wait until the threads have nothing to do."""
+        await self._idle.wait()
+
     def run(self, work: Callable[[], None], done: Done) -> None:
         """Do `work` in a thread, then `done(error or None)` on the loop (a `storage.Worker`)."""
         if self._threads is None:
@@ -91,7 +95,7 @@ class LogKeeper:
             pause_ms = min(pause_ms, self.manager.background(now_ms) - now_ms)
         except Exception as error:
             self._on_error(error)
-        self._clock.call_later(max(1.0, pause_ms), self._tick)
+        self._clock.call_later(max(1.0, pause_ms), self._tick, coalesces=True)
 
 
 def log_manager_config(config: BrokerConfig) -> LogManagerConfig:

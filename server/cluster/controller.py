@@ -84,6 +84,13 @@ class Controller:
             epoch, self.epoch = self.epoch, None
             await self._registry.controller.resign(epoch)
 
+    def abandon(self) -> None:
+        """Stop at once, as a crash would."""
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+        self.epoch = None
+
     async def _run(self) -> None:
         while True:
             event = await self._events.get()

@@ -1,0 +1,31 @@
+"""The clock of a test's broker: time passes when the test says so, besides running as usual."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from barnabas.server.testing.broker import Broker
+
+
+class TestClock:
+    """`broker.clock`."""
+
+    __test__ = False  # no test class, whatever pytest thinks of its name
+
+    def __init__(self, broker: "Broker") -> None:
+        self._broker = broker
+
+    def now_ms(self) -> int:
+        """What the broker believes the time to be, in ms since 1970."""
+        return self._broker.call(self._broker.server.clock.now_ms)
+
+    def advance(self, duration: float | str) -> None:
+        """Let `duration` (ms, or words such as "7 days") pass at once.
+
+        What falls due on the way happens in its order: session and rebalance timeouts,
+        retention, compaction, offset expiry, parked requests.
+        """
+        self._broker.run(self._advance(duration))
+
+    async def _advance(self, duration: float | str) -> None:
+        self._broker.server.clock.advance(duration)
+        await self._broker.server.settle()
