@@ -184,6 +184,20 @@ class Broker:
         self.run(create())
         return name
 
+    def clear(self) -> None:
+        """Delete every topic, internal ones and with them all groups too; forget faults."""
+        self.faults.clear()
+        topics = self.server.topics
+
+        async def clear() -> None:
+            names = list(self.server.metadata.topics)
+            for name in names:
+                await topics.mark_for_deletion(name)
+            for name in names:
+                await topics.wait_until_deleted(name, 10_000)
+
+        self.run(clear())
+
     def snapshot(self, directory: str | Path) -> None:
         """Copy the state of the stopped or running broker, by hard links where that is safe.
 
