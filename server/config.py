@@ -10,9 +10,8 @@ layer does; `settings/describe.py` answers DescribeConfigs from the same layers.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from barnabas.server.endpoints import Endpoint
 from barnabas.server.properties import MalformedProperties, parse_properties
@@ -32,6 +31,8 @@ from barnabas.storage.log_config import LogConfig
 from barnabas.storage.setting_types import InvalidSetting
 
 __all__ = ["BrokerConfig", "ConfigError", "load_config"]
+
+T = TypeVar("T")
 
 TYPED = {name: name.replace("_", ".") for name in TypedSettings.__annotations__}
 
@@ -65,6 +66,7 @@ class BrokerConfig(TypedSettings):
         self.dynamic_broker: Mapping[str, str] = {}
         self.release = _release_of(self.static.get("barnabas.pose.as", ""))
         self._watchers: list[Callable[[set[str]], object]] = []
+        self._derived: dict[str, Any] = {}
         for name, text in self.static.items():
             _check(name, text, self.release, (places or {}).get(name))
         self._fill()
@@ -117,10 +119,17 @@ class BrokerConfig(TypedSettings):
         """The data directories, each named once."""
         return data_dirs_of(self)
 
-    @cached_property
+    @property
     def log_config(self) -> LogConfig:
         """The settings of a topic that overrides none."""
-        return log_config_of(self.value)
+        return self.derived("log config", lambda: log_config_of(self.value))
+
+    def derived(self, key: str, make: Callable[[], T]) -> T:
+        """What `make` makes of these settings, kept under `key` until one of them changes."""
+        if key not in self._derived:
+            self._derived[key] = make()
+        kept: T = self._derived[key]
+        return kept
 
     def set_dynamic(
         self,
@@ -137,9 +146,9 @@ class BrokerConfig(TypedSettings):
             self.dynamic_default = self._usable(default)
         if broker is not None:
             self.dynamic_broker = self._usable(broker)
+        self._derived.clear()
         changed = {name for name, text in before.items() if self.text(name) != text}
         if changed:
-            self.__dict__.pop("log_config", None)
             self._fill()
             for watcher in tuple(self._watchers):
                 watcher(changed)

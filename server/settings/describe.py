@@ -73,33 +73,24 @@ class ConfigEntry(NamedTuple):
 def describe_topic(
     config: BrokerConfig, overrides: Mapping[str, str], names: Collection[str] | None = None
 ) -> list[ConfigEntry]:
-    """The settings of a topic with `overrides`; `names` None or empty means all of them."""
-    log_config = config.log_config.with_settings(overrides, config.release)
-    entries = []
-    for name, setting in LOG_SETTINGS.items():
-        if _wanted(name, names) and _is_shown(setting.releases, config):
-            value = to_text(setting.kind, getattr(log_config, name.replace(".", "_")))
-            entries.append(_topic_entry(config, name, setting.kind, value, name in overrides))
-    return entries
+    """The settings of a topic with `overrides`; `names` None or empty means all of them.
+
+    Raises InvalidSetting for an override that cannot be used.
+    """
+    inherited = config.derived("topic entries", lambda: _inherited_entries(config))
+    return [
+        _overridden(entry, overrides[entry.name], config) if entry.name in overrides else entry
+        for entry in inherited
+        if _wanted(entry.name, names)
+    ]
 
 
 def describe_broker(
     config: BrokerConfig, names: Collection[str] | None = None
 ) -> list[ConfigEntry]:
     """The settings of this broker; `names` None or empty means all of them."""
-    known = [
-        name
-        for name, setting in settings(config.release).items()
-        if (
-            setting.defined_by_kafka
-            and "internal" not in setting.flags
-            and _is_shown(setting.releases, config)
-        )
-        or (setting.area == "own" and not config.barnabas_pose_as)
-    ]
-    given = (*config.static, *config.dynamic_default, *config.dynamic_broker)
-    every = dict.fromkeys((*known, *given))
-    return [_broker_entry(config, name) for name in every if _wanted(name, names)]
+    entries = config.derived("broker entries", lambda: _broker_entries(config))
+    return [entry for entry in entries if _wanted(entry.name, names)]
 
 
 def describe_cluster_default(
@@ -151,23 +142,52 @@ def _java_double(value: float) -> str:
     return f"{sign}{digits[0]}.{digits[1:] or '0'}E{exponent}"
 
 
-def _topic_entry(
-    config: BrokerConfig, name: str, kind: Kind, value: str | None, overridden: bool
-) -> ConfigEntry:
+def _inherited_entries(config: BrokerConfig) -> list[ConfigEntry]:
+    """A topic's entries as long as it overrides nothing."""
+    return [
+        _inherited_entry(config, name, setting.kind)
+        for name, setting in LOG_SETTINGS.items()
+        if _is_shown(setting.releases, config)
+    ]
+
+
+def _inherited_entry(config: BrokerConfig, name: str, kind: Kind) -> ConfigEntry:
+    value = getattr(config.log_config, name.replace(".", "_"))
     broker = TOPIC_SETTINGS[name].broker
-    synonyms = list(_synonyms(config, broker[0][0])) if broker else []
-    if overridden:
-        synonyms.insert(0, Synonym(name, value, ConfigSource.DYNAMIC_TOPIC_CONFIG))
+    synonyms = tuple(_synonyms(config, broker[0][0])) if broker else ()
     return ConfigEntry(
         name,
-        value,
+        to_text(kind, value),
         False,
         synonyms[0].source if synonyms else ConfigSource.DEFAULT_CONFIG,
         False,
-        tuple(synonyms),
+        synonyms,
         CONFIG_TYPES[kind.name],
         TOPIC_SETTINGS[name].documentation,
     )
+
+
+def _overridden(inherited: ConfigEntry, text: str, config: BrokerConfig) -> ConfigEntry:
+    setting = LOG_SETTINGS[inherited.name]
+    value = to_text(setting.kind, setting.parse(text, config.release))
+    source = ConfigSource.DYNAMIC_TOPIC_CONFIG
+    synonyms = (Synonym(inherited.name, value, source), *inherited.synonyms)
+    return inherited._replace(value=value, source=source, synonyms=synonyms)
+
+
+def _broker_entries(config: BrokerConfig) -> list[ConfigEntry]:
+    known = [
+        name
+        for name, setting in settings(config.release).items()
+        if (
+            setting.defined_by_kafka
+            and "internal" not in setting.flags
+            and _is_shown(setting.releases, config)
+        )
+        or (setting.area == "own" and not config.barnabas_pose_as)
+    ]
+    given = (*config.static, *config.dynamic_default, *config.dynamic_broker)
+    return [_broker_entry(config, name) for name in dict.fromkeys((*known, *given))]
 
 
 def _broker_entry(config: BrokerConfig, name: str) -> ConfigEntry:

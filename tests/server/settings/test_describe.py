@@ -18,6 +18,7 @@ from barnabas.server.settings.describe import (
     to_text,
 )
 from barnabas.server.settings.limits import KINDS
+from barnabas.storage.setting_types import InvalidSetting
 
 WIRE = Path(__file__).parents[4] / "shared" / "golden" / "wire"
 STATIC = {"log.retention.ms": "-1", "log.index.size.max.bytes": "65536"}
@@ -92,6 +93,24 @@ def test_a_brokers_layers_are_its_synonyms() -> None:
     [topic] = [e for e in describe_topic(config, {}) if e.name == "max.message.bytes"]
     assert (topic.value, topic.source) == ("300", ConfigSource.DYNAMIC_BROKER_CONFIG)
     assert topic.synonyms == entry.synonyms
+
+
+def test_a_layer_that_another_one_hides_is_still_shown() -> None:
+    config = load_config(overrides=["message.max.bytes=100"])
+    config.set_dynamic(broker={"message.max.bytes": "300"})
+    assert len(describe_broker(config, ["message.max.bytes"])[0].synonyms) == 3
+    assert config.set_dynamic(default={"message.max.bytes": "200"}) == set()
+    assert len(describe_broker(config, ["message.max.bytes"])[0].synonyms) == 4
+    assert len(describe_topic(config, {}, ["max.message.bytes"])[0].synonyms) == 4
+
+
+def test_an_override_is_parsed_and_checked() -> None:
+    [entry] = describe_topic(
+        load_config(), {"cleanup.policy": "compact , delete"}, ["cleanup.policy"]
+    )
+    assert (entry.value, entry.source) == ("compact,delete", ConfigSource.DYNAMIC_TOPIC_CONFIG)
+    with pytest.raises(InvalidSetting):
+        describe_topic(load_config(), {"retention.ms": "soon"})
 
 
 def test_the_cluster_default_shows_only_itself() -> None:
