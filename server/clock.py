@@ -76,9 +76,7 @@ class Clock:
         """Milliseconds since some fixed moment, with fractions; never goes back."""
         raise NotImplementedError
 
-    def call_later(
-        self, delay_ms: float, callback: Callback, *, coalesces: bool = False
-    ) -> Timer:
+    def call_later(self, delay_ms: float, callback: Callback, *, coalesces: bool = False) -> Timer:
         """Make `callback` once, `delay_ms` from now (never before this call returns).
 
         `coalesces` marks the beat of periodic work: when a test lets days pass at once, the

@@ -114,6 +114,23 @@ def test_an_endless_timer_is_found_out() -> None:
         clock.advance("1 h")
 
 
+def test_the_beats_of_periodic_work_become_one_at_the_end() -> None:
+    clock, beats = ManualClock(), list[float]()
+
+    def beat() -> None:
+        beats.append(clock.monotonic_ms())
+        clock.call_later(1_000, beat, coalesces=True)
+
+    seen: list[float] = []
+    clock.call_later(DAY_MS, lambda: seen.append(clock.monotonic_ms()))
+    clock.call_later(1_000, beat, coalesces=True)
+    clock.advance("2 days")
+    clock.advance(1_000)
+    assert beats == [2 * DAY_MS, 2 * DAY_MS + 1_000]
+    assert seen == [DAY_MS]
+    assert clock.timer_count() == 1
+
+
 def test_a_clock_does_not_go_back() -> None:
     with pytest.raises(ValueError, match="cannot go back"):
         ManualClock().advance(-1)
