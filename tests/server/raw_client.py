@@ -1,0 +1,106 @@
+"""A blocking client for tests: one socket, messages of `barnabas.wire`, nothing clever."""
+
+import socket
+import struct
+from types import TracebackType
+from typing import Any, Self
+
+from barnabas.storage.builder import build_batch
+from barnabas.storage.records import Record
+from barnabas.wire.connection import ClientConnection
+from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.wire.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
+from barnabas.wire.schema import Message
+
+TIMEOUT_S = 10.0
+
+
+class RawClient:
+    """One connection to a broker."""
+
+    def __init__(self, port: int, client_id: str = "raw") -> None:
+        self.sock = socket.create_connection(("127.0.0.1", port), TIMEOUT_S)
+        self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.wire = ClientConnection(client_id)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.sock.close()
+
+    def send(self, request: Message, version: int, *, answered: bool = True) -> None:
+        """Send a request; its answer is read by `receive`."""
+        self.sock.sendall(self.wire.send(request, version, answered=answered))
+
+    def receive(self) -> Any:
+        """The next answer. Raises ConnectionError if the broker closes instead."""
+        while (found := self.wire.next_response()) is None:
+            data = self.sock.recv(1 << 16)
+            if not data:
+                raise ConnectionError("the broker closed the connection")
+            self.wire.receive_data(data)
+        assert not isinstance(found, bytes)
+        return found[1]
+
+    def call(self, request: Message, version: int) -> Any:
+        """Send a request and wait for its answer."""
+        self.send(request, version)
+        return self.receive()
+
+    def is_closed(self) -> bool:
+        """Whether the broker closes the connection without another byte."""
+        try:
+            return self.sock.recv(1) == b""
+        except ConnectionError:
+            return True
+
+    def send_frame(self, body: bytes) -> None:
+        """Send any bytes as a frame."""
+        self.sock.sendall(struct.pack(">i", len(body)) + body)
+
+
+def batch(*values: bytes, timestamp: int = 1_700_000_000_000) -> bytes:
+    """A record batch (format 2) of these values."""
+    records = [
+        Record(offset=index, timestamp=timestamp, key=None, value=value)
+        for index, value in enumerate(values)
+    ]
+    return bytes(build_batch(records))
+
+
+def produce_request(
+    topic: str, records: bytes, partition: int = 0, acks: int = -1
+) -> ProduceRequest:
+    """A request (v3 to v12) that appends to one partition."""
+    data = PartitionProduceData(index=partition, records=records)
+    return ProduceRequest(
+        acks=acks, timeout_ms=5000, topics=[TopicProduceData(name=topic, partitions=[data])]
+    )
+
+
+def fetch_request(
+    topic: str,
+    offset: int,
+    partition: int = 0,
+    *,
+    max_wait_ms: int = 0,
+    min_bytes: int = 1,
+    max_bytes: int = 1 << 20,
+) -> FetchRequest:
+    """A request (v4 to v12) that reads one partition, without a session."""
+    wanted = FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=max_bytes)
+    return FetchRequest(
+        max_wait_ms=max_wait_ms,
+        min_bytes=min_bytes,
+        topics=[FetchTopic(topic=topic, partitions=[wanted])],
+    )
