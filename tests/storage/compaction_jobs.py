@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from barnabas.storage.builder import build_batch
-from barnabas.storage.compaction import CompactionJob, SourceSegment
+from barnabas.storage.compaction import CompactedGroup, CompactionJob, SourceSegment
+from barnabas.storage.decoder import decode_all
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.records import Record
 
@@ -41,3 +42,33 @@ def job_for(
         high_watermark=segments[-1].next_offset + 1,
         now_ms=2_000_000_000_000,
     )
+
+
+def swap_in(
+    directory: Path,
+    groups: Sequence[CompactedGroup],
+    sources: Sequence[SourceSegment] = (),
+) -> list[SourceSegment]:
+    """Put finished groups in place, as the log does; the closed segments there are then."""
+    left = {source.base_offset: source for source in sources}
+    for group in groups:
+        for source in group.replaced:
+            left.pop(source.base_offset, None)
+            for path in directory.glob(f"{source.base_offset:020}.*"):
+                if path.suffix not in (".cleaned", ".snapshot"):
+                    path.unlink()
+        for path in directory.glob(f"{group.base_offset:020}.*.cleaned"):
+            path.rename(path.with_suffix(""))
+        left[group.base_offset] = SourceSegment(
+            group.base_offset, group.replaced[-1].next_offset, group.size_bytes
+        )
+    return sorted(left.values(), key=lambda source: source.base_offset)
+
+
+def read_back(directory: Path) -> list[Record]:
+    """Every record of a log, in the order of its segments."""
+    return [
+        record
+        for path in sorted(directory.glob("*.log"))
+        for record in decode_all(path.read_bytes())
+    ]

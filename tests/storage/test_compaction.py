@@ -25,6 +25,7 @@ from barnabas.storage.producer_snapshot import parse_snapshot
 from barnabas.storage.segment import Segment
 from barnabas.storage.transaction_index import TransactionIndex
 
+from .compaction_jobs import swap_in
 from .golden import manifest, unpack
 
 CONFIG = LogConfig(cleanup_policy=("compact",), delete_retention_ms=3000, index_interval_bytes=100)
@@ -71,17 +72,6 @@ def run(job: CompactionJob) -> tuple[list[CompactedGroup], CompactionDone]:
     *groups, done = compact(REAL, job)
     assert isinstance(done, CompactionDone)
     return [group for group in groups if isinstance(group, CompactedGroup)], done
-
-
-def swap_in(directory: Path, groups: list[CompactedGroup]) -> None:
-    """What the log does with a finished compaction."""
-    for group in groups:
-        for source in group.replaced:
-            for path in directory.glob(f"{source.base_offset:020}.*"):
-                if path.suffix not in (".cleaned", ".snapshot"):
-                    path.unlink()
-        for path in directory.glob(f"{group.base_offset:020}.*.cleaned"):
-            path.rename(path.with_suffix(""))
 
 
 def horizons(version: str, case: str, partition: str) -> Iterator[int]:
