@@ -122,7 +122,7 @@ class Loader:
         segment = self._new_segment(base_offset, stem + TRANSACTION_INDEX in self._names)
         segment.attach(self.files.fs.stat(segment.log_file.path).st_size)
         if not {stem + INDEX, stem + TIME_INDEX} <= self._names:
-            if segment.size_bytes and self._is_below_recovery_point(base_offset):
+            if segment.size_bytes and self._clean_shutdown:
                 self._say(f"{stem}{LOG} lacks an index")
             self._recover(segment)
         else:
@@ -132,9 +132,6 @@ class Loader:
                 self._say(error.reason)
                 self._recover(segment)
         self.segments.add(segment)
-
-    def _is_below_recovery_point(self, base_offset: int) -> bool:
-        return self._clean_shutdown or base_offset < self.recovery_point
 
     def _new_segment(self, base_offset: int, has_aborted: bool = False) -> Segment:
         return Segment(
