@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.server.clock import ManualClock
-from barnabas.server.delayed import Delayed, Wait
+from barnabas.server.delayed import Deferred, Delayed, Wait
 
 
 class Harness:
@@ -131,6 +131,29 @@ def test_a_stopping_broker_drops_them_all(harness: Harness) -> None:
     harness.delayed.cancel_all()
     assert harness.resumed == []
     _assert_nothing_is_left(harness)
+
+
+def test_a_deferred_answer_is_given_once() -> None:
+    deferred = Deferred[str]()
+    answers: list[str] = []
+    deferred.then(lambda d: answers.append(d.answer()))
+    deferred.hurry()
+    assert answers == []
+    deferred.give("first")
+    deferred.give("second")
+    deferred.then(lambda d: answers.append(d.answer()))
+    assert answers == ["first", "first"]
+
+
+def test_a_deferred_answer_that_nobody_waits_for_is_given_in_vain() -> None:
+    deferred = Deferred[str]()
+    answers: list[str] = []
+    deferred.then(lambda d: answers.append(d.answer()))
+    deferred.cancel()
+    deferred.give("late")
+    assert answers == []
+    with pytest.raises(RuntimeError, match="has not been given"):
+        deferred.answer()
 
 
 Step = tuple[str, int]
