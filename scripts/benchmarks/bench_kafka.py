@@ -1,4 +1,4 @@
-"""Barnabas beside Apache Kafka on one machine: `python scripts/bench kafka`.
+"""Barnabas beside Apache Kafka on one machine: `scripts/bench kafka`.
 
 Both run at the same time and take turns, workload by workload and round by round, so that a
 noisy minute meets both. The table compares the median of Barnabas with the best round of
@@ -124,7 +124,7 @@ def _memory(broker: Peer) -> dict[str, float]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python scripts/bench kafka",
+        prog="scripts/bench kafka",
         description="Measures Barnabas and Apache Kafka 4.4.0 with the same loads.",
     )
     parser.add_argument("--only", choices=PEERS, help="measure one of the two")

@@ -1,4 +1,4 @@
-"""Runs a benchmark by name: `python scripts/bench kafka`.
+"""Runs a benchmark by name: `scripts/bench kafka`.
 
 A benchmark is a file `bench_<name>.py` in this folder with a `main(arguments)`; the files
 beside them are what benchmarks share.
@@ -17,7 +17,7 @@ def names() -> list[str]:
 
 def main(arguments: list[str]) -> int:
     if not arguments or arguments[0] not in names():
-        print(f"usage: python scripts/bench {'|'.join(names())} [--help]", file=sys.stderr)
+        print(f"usage: scripts/bench {'|'.join(names())} [--help]", file=sys.stderr)
         return 2
     benchmark = import_module(f"bench_{arguments[0]}")
     return int(benchmark.main(arguments[1:]) or 0)

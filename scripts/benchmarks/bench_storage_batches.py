@@ -1,6 +1,6 @@
 """What the work on batches costs before an append: header, CRC, stamp, validation, records.
 
-`python scripts/bench storage_batches` prints microseconds of CPU time, minimum, median and
+`scripts/bench storage_batches` prints microseconds of CPU time, minimum, median and
 maximum of several rounds. The aims are those of issue 4's append budgets, of which batches
 are a part: 6 µs over the bare write for a batch of 200 B, 12 µs for one of 16 KB.
 """

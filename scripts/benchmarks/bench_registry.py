@@ -1,6 +1,6 @@
 """The embedded registry: creating, loading and compacting 5,000 partitions, and its import.
 
-    python scripts/bench registry [RUNS]
+    scripts/bench registry [RUNS]
 
 Prints lowest, median and highest of some runs, in milliseconds of CPU (the work is all this
 process's, and a busy machine disturbs CPU time less), beside the budgets of issue 5.

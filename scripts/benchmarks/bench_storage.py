@@ -1,4 +1,4 @@
-"""The log beside the bare system calls: `python scripts/bench storage`.
+"""The log beside the bare system calls: `scripts/bench storage`.
 
 Appends and plain `os.write` of the same bytes take turns in small groups, in CPU time of this
 thread, so that a noisy machine meets both. Each row is printed with its budget; the exit code
@@ -205,9 +205,7 @@ def open_all(root: Path) -> int:
     config = LogConfig()
     files = FileCache(REAL)
     started = clock_ns()
-    logs = [
-        Log.open(str(path), path.name, config, NOW_MS, files=files) for path in root.iterdir()
-    ]
+    logs = [Log.open(str(path), path.name, config, NOW_MS, files=files) for path in root.iterdir()]
     seconds = (clock_ns() - started) / 1e9
     assert len(logs) == PARTITIONS
     print(seconds, resident_megabytes(), resident_megabytes() - before)
