@@ -169,10 +169,10 @@ def field(
     `since`/`until`: first and last version that has it. `nullable`: versions in which null
     may stand for it. `default` or `default_factory` (list, or the struct class): what a version
     without it reads, Kafka's zero value unless given; a field that not all versions have names
-    it, so that a type checker does not ask for the field. `tag`: it travels as a tagged field. `ignorable`: a set value may be dropped where
-    the version lacks it (True everywhere, or a span). `flexible=False`: old length prefixes
-    even in flexible versions. `kafka_name`: Kafka's CamelCase name where ours differs.
-    `secret`: never shown in a repr.
+    it, so that a type checker does not ask for the field. `tag`: it travels as a tagged field.
+    `ignorable`: a set value may be dropped where the version lacks it (True everywhere, or a
+    span). `flexible=False`: old length prefixes even in flexible versions. `kafka_name`:
+    Kafka's CamelCase name where ours differs. `secret`: never shown in a repr.
     """
     return Field(
         kind,

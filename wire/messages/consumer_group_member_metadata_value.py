@@ -30,6 +30,7 @@ class ConsumerGroupMemberMetadataValue(Message):
     subscribed_topic_regex: str | None = field(String, nullable=0)
     rebalance_timeout_ms: int = field(Int32, default=-1)
     server_assignor: str | None = field(String, nullable=0)
+    # Not sent is a struct of defaults; Kafka writes a null for members of the new protocol.
     classic_member_metadata: ClassicMemberMetadata | None = field(
-        ClassicMemberMetadata, nullable=0, tag=0, default=None
+        ClassicMemberMetadata, nullable=0, tag=0, default_factory=ClassicMemberMetadata
     )
