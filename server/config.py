@@ -11,7 +11,7 @@ layer does; `settings/describe.py` answers DescribeConfigs from the same layers.
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from barnabas.server.endpoints import Endpoint
 from barnabas.server.properties import MalformedProperties, parse_properties
@@ -69,7 +69,6 @@ class BrokerConfig(TypedSettings):
         self._derived: dict[str, Any] = {}
         for name, text in self.static.items():
             _check(name, text, self.release, (places or {}).get(name))
-        self._fill()
         check_together(self, self.static, places or {})
 
     def __repr__(self) -> str:
@@ -148,8 +147,9 @@ class BrokerConfig(TypedSettings):
             self.dynamic_broker = self._usable(broker)
         self._derived.clear()
         changed = {name for name, text in before.items() if self.text(name) != text}
+        for name in changed:
+            self.__dict__.pop(name.replace(".", "_"), None)
         if changed:
-            self._fill()
             for watcher in tuple(self._watchers):
                 watcher(changed)
         return changed
@@ -175,9 +175,15 @@ class BrokerConfig(TypedSettings):
         """Call `watcher(names)` after dynamic settings changed."""
         self._watchers.append(watcher)
 
-    def _fill(self) -> None:
-        for attribute, name in TYPED.items():
-            setattr(self, attribute, self.value(name))
+    if not TYPE_CHECKING:  # mypy goes by TypedSettings and must not take any name for granted
+
+        def __getattr__(self, attribute: str) -> Any:
+            """A typed setting on its first use; afterwards it is an attribute like any other."""
+            name = TYPED.get(attribute)
+            if name is None:
+                raise AttributeError(f"BrokerConfig has no setting {attribute}")
+            value = self.__dict__[attribute] = self.value(name)
+            return value
 
     def _usable(self, layer: Mapping[str, str]) -> dict[str, str]:
         return {name: text for name, text in layer.items() if _is_usable(name, text, self.release)}

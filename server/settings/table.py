@@ -1,4 +1,4 @@
-"""Reads the tables of `server/settings` into `Setting`s, once per release and only when asked."""
+"""Reads the tables of `server/settings` into `Setting`s, each when it is first asked for."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -28,6 +28,7 @@ AREAS = (
     "own",
 )
 READ_ONLY, PER_BROKER, CLUSTER_WIDE = "read-only", "per-broker", "cluster-wide"
+_JOINT = "\0"  # stands for a line end inside a stanza and the first blank after it
 _KAFKA_3 = frozenset({3})
 _KAFKA_4 = frozenset({4})
 _BOTH = frozenset({3, 4})
@@ -78,34 +79,44 @@ class Setting(NamedTuple):
         return value
 
 
+class SettingTable(Mapping[str, Setting]):
+    """Every setting by name, each read from its stanza when somebody asks for it."""
+
+    def __init__(self, release: int) -> None:
+        self._release = release
+        self._stanzas: dict[str, tuple[str, str]] = {}  # name: area, stanza on one line
+        self._read: dict[str, Setting] = {}
+        for area in AREAS:
+            text: str = import_module(f"barnabas.server.settings.{area}").TABLE
+            for stanza in text.strip().replace("\n ", _JOINT).split("\n"):
+                self._stanzas[stanza[: stanza.index(" ")]] = (area, stanza)
+
+    def __getitem__(self, name: str) -> Setting:
+        setting = self._read.get(name)
+        if setting is None:
+            setting = self._read[name] = _setting(*self._stanzas[name], self._release)
+        return setting
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._stanzas)
+
+    def __len__(self) -> int:
+        return len(self._stanzas)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._stanzas
+
+
 @cache
-def settings(release: int = 3) -> Mapping[str, Setting]:
-    """Every setting by name; where the two differ, as Kafka 3.9 or (release 4) 4.4 defines it."""
-    found: dict[str, Setting] = {}
-    for area in AREAS:
-        text: str = import_module(f"barnabas.server.settings.{area}").TABLE
-        for tokens, sentence in _stanzas(text):
-            setting = _setting(tokens, sentence, area, release)
-            found[setting.name] = setting
-    return found
+def settings(release: int = 3) -> SettingTable:
+    """Every setting; where the two differ, as Kafka 3.9 or (release 4) 4.4 defines it."""
+    return SettingTable(release)
 
 
-def _stanzas(text: str) -> Iterator[tuple[list[str], str]]:
-    tokens: list[str] = []
-    words: list[str] = []
-    for line in text.splitlines():
-        if line.startswith("    "):
-            words.append(line[4:])
-        elif line.startswith("  "):
-            tokens += line.split()
-        elif line:
-            if tokens:
-                yield tokens, " ".join(words)
-            tokens, words = line.split(), []
-    yield tokens, " ".join(words)
-
-
-def _setting(tokens: list[str], sentence: str, area: str, release: int) -> Setting:
+def _setting(area: str, stanza: str, release: int) -> Setting:
+    head, *lines = stanza.split(_JOINT)
+    tokens = [*head.split(), *(t for line in lines if line[0:2] != "  " for t in line.split())]
+    sentence = " ".join(line.strip() for line in lines if line[0:2] == "  ")
     name, kind, default, importance, *rest = tokens
     facts = {"type": kind, "default": default, "importance": importance}
     facts |= {"mode": READ_ONLY, "limit": ""}

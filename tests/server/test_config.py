@@ -27,6 +27,11 @@ def test_defaults_are_typed() -> None:
     assert config.zookeeper_connect is None
 
 
+def test_a_name_that_is_no_setting_is_no_attribute() -> None:
+    with pytest.raises(AttributeError, match="no setting num_partitons"):
+        getattr(load_config(), "num_partitons")  # noqa: B009  (mypy would refuse it outright)
+
+
 def test_every_typed_setting_is_in_the_table_with_that_type() -> None:
     hints = typing.get_type_hints(TypedSettings)
     for attribute, name in TYPED.items():
