@@ -26,6 +26,10 @@ _ASSIGNORS = {
     "cooperative-sticky": CooperativeStickyAssignor,
 }
 
+# A rejoin that new metadata caused is forgotten when the poll that began it times out before
+# the answer to SyncGroup (3.0.12): the member then holds nothing for ever.
+_POLL_TIMEOUT_MS = 500
+
 
 def _received(polled: dict[TopicPartition, list[object]]) -> Iterator[Received]:
     for partition, records in polled.items():
@@ -80,7 +84,7 @@ class GroupMember:
             self._consumer.subscribe(options.topic.split(","), listener=_Listener())
 
     def poll(self) -> list[Received]:
-        return list(_received(self._consumer.poll(timeout_ms=50)))
+        return list(_received(self._consumer.poll(timeout_ms=_POLL_TIMEOUT_MS)))
 
     def commit_sync(self, offsets: Offsets) -> None:
         try:
