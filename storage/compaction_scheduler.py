@@ -50,7 +50,7 @@ _logger = logging.getLogger(__name__)
 class _Running:
     log: ManagedLog
     segments: dict[int, Segment]
-    """The closed segments the job reads, by base offset."""
+    """The closed segments the job reads that are not replaced yet, by base offset."""
 
 
 class CompactionScheduler:
@@ -133,7 +133,7 @@ class CompactionScheduler:
         )
         self._running = _Running(log, segments)
         self._compactor.submit(job)
-        self.due_ms = now_ms + POLL_MS
+        self.due_ms = now_ms
 
     def candidates(self, now_ms: int) -> list[Candidate]:
         """Every log that could be compacted, due or not."""
@@ -258,16 +258,18 @@ class CompactionScheduler:
             self._give_up(log, event.reason)
 
     def _swap_in(self, running: _Running, group: CompactedGroup, now_ms: int) -> bool:
-        """Put a group in place; False if the log is no longer what the group was made from."""
+        """Put a group in place; False if the log is no longer what the job was made from.
+
+        Not only what the group replaces must still be there, but all that the job has read:
+        a record went because of a later one, which a truncation may have taken away.
+        """
         log = running.log
-        in_log = {segment.base_offset: segment for segment in log.segments}
-        old = []
-        for source in group.replaced:
-            segment = running.segments[source.base_offset]
-            is_same = in_log.get(source.base_offset) is segment is not log.active_segment
-            if not is_same or segment.size_bytes != source.size_bytes:
-                return False
-            old.append(segment)
+        in_log = {id(segment) for segment in log.segments if segment is not log.active_segment}
+        if any(id(segment) not in in_log for segment in running.segments.values()):
+            return False
+        old = [running.segments.pop(source.base_offset) for source in group.replaced]
+        if any(a.size_bytes != b.size_bytes for a, b in zip(old, group.replaced, strict=True)):
+            return False
         log.data_directory.to_unlink.add(log)
         log.replace_segments([group.base_offset], old, now_ms)
         return True

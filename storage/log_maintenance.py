@@ -148,7 +148,9 @@ class LogMaintenance:
         directory.is_unsynced = False
         self._flushing.add(log)
         self._work(
-            directory, partial(_sync, flush, unsynced), partial(self._flushed, log, flush, done)
+            directory,
+            partial(_sync, log, flush, unsynced),
+            partial(self._flushed, log, flush, done),
         )
 
     def _flushed(self, log: ManagedLog, flush: Flush, done: Callable[[], None]) -> None:
@@ -238,8 +240,15 @@ class LogMaintenance:
             self._work(directory, partial(remove_tree, directory.fs, entry[1]))
 
 
-def _sync(flush: Flush, directory: DataDirectory | None) -> None:
-    """Sync a log's files, and the directory in which its own was made."""
-    flush.sync()
+def _sync(log: ManagedLog, flush: Flush, directory: DataDirectory | None) -> None:
+    """Sync a log's files, and the directory in which its own was made.
+
+    Runs in the worker. A log that is deleted meanwhile moves away, which is no failure.
+    """
+    try:
+        flush.sync()
+    except FileNotFoundError:
+        if log.is_in_use:
+            raise
     if directory is not None:
         sync_directory(directory.fs, directory.path)

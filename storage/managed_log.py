@@ -41,6 +41,13 @@ class ManagedLog(Log):
             clean_offsets[self.partition] = min(clean_offsets[self.partition], base_offset)
         return truncated
 
+    def truncate_fully_and_start_at(
+        self, offset: int, now_ms: int, *, log_start_offset: int | None = None
+    ) -> None:
+        """Truncate; nothing is compacted any more."""
+        super().truncate_fully_and_start_at(offset, now_ms, log_start_offset=log_start_offset)
+        self.data_directory.clean_offsets.pop(self.partition, None)
+
     @property
     def is_in_use(self) -> bool:
         """Whether the log has neither been deleted nor gone offline."""

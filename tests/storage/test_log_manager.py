@@ -2,15 +2,12 @@
 
 import errno
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from barnabas.storage import checkpoints, clean_shutdown
-from barnabas.storage.builder import build_batch
-from barnabas.storage.decoder import decode_all
 from barnabas.storage.directory_names import TopicPartition, parse_name
 from barnabas.storage.errors import (
     InconsistentLogDirectory,
@@ -22,48 +19,11 @@ from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_manager import LogManager
 from barnabas.storage.managed_log import ManagedLog
 from barnabas.storage.meta_properties import MetaProperties, read_meta_properties
-from barnabas.storage.records import Record
 
 from .golden import manifest, unpack
+from .managers import NOW_MS, ORDERS, append, default_config, opened, pass_time, values_of
 
-NOW_MS = 1_800_000_000_000
 TOPIC_ID = bytes(range(16))
-ORDERS = [TopicPartition("orders", number) for number in range(4)]
-
-
-def default_config(topic: str) -> LogConfig:
-    return LogConfig(file_delete_delay_ms=60_000)
-
-
-def opened(*paths: Path, config_of: Callable[[str], LogConfig] = default_config) -> LogManager:
-    manager = LogManager([str(path) for path in paths])
-    manager.open(config_of, NOW_MS)
-    return manager
-
-
-def pass_time(manager: LogManager, now_ms: int) -> None:
-    """Do everything that is due by then."""
-    while manager.background(now_ms) <= now_ms:
-        pass
-
-
-def append(log: ManagedLog, value: bytes, key: bytes = b"k") -> None:
-    batch = build_batch([Record(0, NOW_MS, key, value)])
-    log.append_as_leader(batch, 0, NOW_MS)
-    log.update_high_watermark(log.log_end_offset)
-
-
-def values_of(log: ManagedLog) -> list[bytes | None]:
-    return [record.value for record in records_of(log)]
-
-
-def records_of(log: ManagedLog) -> list[Record]:
-    records = []
-    for segment in log.segments:
-        records += decode_all(
-            segment.slice(0, segment.size_bytes).read() if segment.exists else b""
-        )
-    return records
 
 
 def test_what_was_written_is_there_after_a_restart(tmp_path: Path) -> None:

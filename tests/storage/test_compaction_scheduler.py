@@ -1,0 +1,298 @@
+"""Compaction as a log manager runs it: when, on which log, and what if the log changes."""
+
+import select
+import time
+from pathlib import Path
+
+import pytest
+
+from barnabas.storage import checkpoints
+from barnabas.storage.batch import walk
+from barnabas.storage.builder import build_batch
+from barnabas.storage.compaction import CompactionJob
+from barnabas.storage.compaction_process import (
+    CompactionEvent,
+    CompactionProcess,
+    InlineCompactor,
+    run_job,
+)
+from barnabas.storage.compression import codec_named
+from barnabas.storage.directory_names import TopicPartition
+from barnabas.storage.fs import REAL
+from barnabas.storage.log_config import LogConfig
+from barnabas.storage.log_manager import LogManager
+from barnabas.storage.managed_log import ManagedLog
+from barnabas.storage.records import Record
+
+from .managers import NOW_MS, ORDERS, append, base_offsets, opened, pass_time, records_of
+
+COMPACT = LogConfig(
+    cleanup_policy=("compact",), segment_bytes=200, index_interval_bytes=100, file_delete_delay_ms=0
+)
+DEADLINE_SECONDS = 20
+
+
+class StoppedCompactor:
+    """A compactor that answers only when told to."""
+
+    def __init__(self) -> None:
+        self.job: CompactionJob | None = None
+        self.events: list[CompactionEvent] = []
+        self.drops = 0
+
+    def submit(self, job: CompactionJob) -> None:
+        self.job = job
+
+    def work(self) -> None:
+        assert self.job is not None
+        self.events = list(run_job(REAL, self.job))
+
+    def poll(self) -> list[CompactionEvent]:
+        events, self.events = self.events, []
+        return events
+
+    def fileno(self) -> int | None:
+        return None
+
+    def close(self) -> None:
+        self.drops += self.job is not None
+        self.job = None
+        self.events = []
+
+
+def fill(log: ManagedLog, count: int = 8) -> None:
+    """Two keys in turn, a segment for each record."""
+    for number in range(count):
+        append(log, b"%d" % number + b"x" * 120, key=b"ab"[number % 2 :][:1])
+
+
+def offsets_of(log: ManagedLog) -> list[int]:
+    return [record.offset for record in records_of(log)]
+
+
+def test_a_dirty_log_is_compacted_and_the_checkpoint_says_so(tmp_path: Path) -> None:
+    manager = opened(tmp_path, config=COMPACT)
+    log = manager.create(ORDERS[0], COMPACT, NOW_MS)
+    fill(log)
+    pass_time(manager, NOW_MS)
+    assert offsets_of(log) == [5, 6, 7]
+    assert base_offsets(log)[0] == 0 and base_offsets(log)[-1] == 7
+    clean = checkpoints.read_offsets(REAL, str(tmp_path / checkpoints.CLEANER))
+    assert clean == {ORDERS[0]: 7}
+    pass_time(manager, NOW_MS + 1000)
+    assert {path.suffix for path in (tmp_path / "orders-0").iterdir()} <= {
+        ".log", ".index", ".timeindex", ".snapshot", "",
+    }  # fmt: skip
+    manager.close()
+    manager = opened(tmp_path, config=COMPACT)
+    again = manager.get(ORDERS[0])
+    assert again is not None and offsets_of(again) == [5, 6, 7]
+    assert again.load_report.notes == []
+    assert not [each for each in manager.scheduler.candidates(NOW_MS) if each.is_due]
+    manager.close()
+
+
+def test_the_child_process_does_it_while_appends_go_on(tmp_path: Path) -> None:
+    manager = opened(tmp_path, compactor=CompactionProcess(), config=COMPACT)
+    log = manager.create(ORDERS[0], COMPACT, NOW_MS)
+    fill(log)
+    manager.background(NOW_MS)
+    assert manager.scheduler.is_running
+    fill(log, 2)
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    now_ms = NOW_MS
+    while manager.scheduler.is_running:
+        assert time.monotonic() < deadline
+        fd = manager.scheduler.fileno()
+        assert fd is not None
+        select.select([fd], [], [], 1)
+        now_ms += 1
+        manager.scheduler.run(now_ms)
+    assert offsets_of(log) == [5, 6, 7, 8, 9]
+    manager.close()
+    assert manager.scheduler.fileno() is None
+
+
+def test_only_compacted_topics_are_and_only_when_dirty_enough(tmp_path: Path) -> None:
+    manager = opened(tmp_path)
+    plain = manager.create(ORDERS[0], LogConfig(segment_bytes=200), NOW_MS)
+    picky = LogConfig(cleanup_policy=("compact",), segment_bytes=200, min_cleanable_dirty_ratio=1.0)
+    clean = manager.create(ORDERS[1], picky, NOW_MS)
+    young = manager.create(
+        ORDERS[2],
+        LogConfig(cleanup_policy=("compact",), segment_bytes=200, min_compaction_lag_ms=60_000),
+        NOW_MS,
+    )
+    for log in (plain, clean, young):
+        fill(log)
+    pass_time(manager, NOW_MS + 59_999)
+    assert [offsets_of(log) for log in (plain, clean, young)] == [list(range(8))] * 3
+    pass_time(manager, NOW_MS + 90_000)
+    assert [offsets_of(log) for log in (plain, clean, young)] == [
+        list(range(8)), list(range(8)), [5, 6, 7],
+    ]  # fmt: skip
+    manager.close()
+
+
+def test_max_compaction_lag_overrules_the_dirty_ratio(tmp_path: Path) -> None:
+    config = LogConfig(
+        cleanup_policy=("compact",),
+        segment_bytes=200,
+        min_cleanable_dirty_ratio=1.0,
+        max_compaction_lag_ms=100_000,
+    )
+    manager = opened(tmp_path)
+    log = manager.create(ORDERS[0], config, NOW_MS)
+    fill(log)
+    pass_time(manager, NOW_MS + 90_000)
+    assert len(offsets_of(log)) == 8
+    pass_time(manager, NOW_MS + 120_000)
+    assert offsets_of(log) == [5, 6, 7]
+    manager.close()
+
+
+def test_nothing_at_or_behind_an_open_transaction_is_touched(tmp_path: Path) -> None:
+    manager = opened(tmp_path)
+    log = manager.create(ORDERS[0], COMPACT, NOW_MS)
+    fill(log, 4)
+    batch = build_batch(
+        [Record(0, NOW_MS, b"a", b"x" * 120)],
+        producer_id=9, producer_epoch=0, base_sequence=0, is_transactional=True,
+    )  # fmt: skip
+    log.append_as_leader(batch, 0, NOW_MS)
+    fill(log, 4)
+    assert log.last_stable_offset == 4
+    pass_time(manager, NOW_MS)
+    assert offsets_of(log) == [2, 3, 4, 5, 6, 7, 8]
+    manager.close()
+
+
+def running(tmp_path: Path) -> tuple[LogManager, StoppedCompactor, ManagedLog]:
+    compactor = StoppedCompactor()
+    manager = opened(tmp_path, compactor=compactor, config=COMPACT)
+    log = manager.create(ORDERS[0], COMPACT, NOW_MS)
+    fill(log)
+    manager.background(NOW_MS)
+    compactor.work()
+    return manager, compactor, log
+
+
+def test_a_log_truncated_meanwhile_keeps_what_it_is(tmp_path: Path) -> None:
+    manager, compactor, log = running(tmp_path)
+    log.truncate_to(3, NOW_MS)
+    fill(log, 3)
+    expected = records_of(log)
+    manager.background(NOW_MS + 1000)
+    assert not manager.scheduler.is_running and compactor.drops == 1
+    assert records_of(log) == expected
+    manager.close()
+
+
+def test_segments_deleted_meanwhile_do_not_come_back(tmp_path: Path) -> None:
+    manager, compactor, log = running(tmp_path)
+    log.maybe_increment_log_start_offset(4)
+    log.delete_old_segments(2, NOW_MS)
+    manager.background(NOW_MS + 1000)
+    assert compactor.drops == 1
+    assert offsets_of(log) == [2, 3, 4, 5, 6, 7]
+    manager.close()
+
+
+def test_a_log_deleted_meanwhile_drops_its_compaction(tmp_path: Path) -> None:
+    manager, compactor, _ = running(tmp_path)
+    manager.delete(ORDERS[0], NOW_MS)
+    assert compactor.drops == 1 and not manager.scheduler.is_running
+    pass_time(manager, NOW_MS + 1000)
+    assert manager.directories[0].is_online
+    manager.close()
+
+
+def test_what_a_truncated_record_had_superseded_stays(tmp_path: Path) -> None:
+    """The first group's own segments are untouched; the reason to drop records of it is not."""
+    manager, compactor, log = running(tmp_path)
+    log.truncate_to(5, NOW_MS)
+    manager.background(NOW_MS + 1000)
+    assert compactor.drops == 1
+    assert offsets_of(log) == [0, 1, 2, 3, 4]
+    manager.close()
+
+
+def test_a_log_that_starts_anew_has_nothing_clean(tmp_path: Path) -> None:
+    manager = opened(tmp_path)
+    log = manager.create(ORDERS[0], COMPACT, NOW_MS)
+    fill(log)
+    pass_time(manager, NOW_MS)
+    log.truncate_fully_and_start_at(0, NOW_MS)
+    assert manager.directories[0].clean_offsets == {}
+    manager.close()
+
+
+def test_truncation_makes_the_clean_part_shorter(tmp_path: Path) -> None:
+    manager = opened(tmp_path)
+    log = manager.create(ORDERS[0], COMPACT, NOW_MS)
+    fill(log)
+    pass_time(manager, NOW_MS)
+    assert manager.directories[0].clean_offsets == {ORDERS[0]: 7}
+    log.truncate_to(6, NOW_MS)
+    fill(log, 6)
+    assert manager.directories[0].clean_offsets[ORDERS[0]] <= 6
+    pass_time(manager, NOW_MS + 20_000)
+    assert len({record.key for record in records_of(log)[:-1]}) == len(records_of(log)) - 1
+    manager.close()
+
+
+def test_a_damaged_log_is_left_alone_and_the_others_go_on(tmp_path: Path) -> None:
+    manager = opened(tmp_path)
+    logs = [manager.create(each, COMPACT, NOW_MS) for each in ORDERS[:2]]
+    fill(logs[0], 12)
+    fill(logs[1], 6)
+    path = tmp_path / "orders-0" / f"{3:020}.log"
+    data = bytearray(path.read_bytes())
+    data[-2] ^= 1
+    path.write_bytes(data)
+    pass_time(manager, NOW_MS + 60_000)
+    assert manager.scheduler.uncleanable == {
+        ORDERS[0]: "orders-0 at offset 3: a batch's CRC is wrong"
+    }
+    assert offsets_of(logs[1]) == [3, 4, 5]
+    assert manager.directories[0].is_online
+    assert path.read_bytes() == data
+    manager.close()
+
+
+def test_a_disk_that_fails_under_compaction_is_offline(tmp_path: Path) -> None:
+    manager, compactor, _ = running(tmp_path)
+    assert compactor.job is not None
+    (tmp_path / "orders-0" / f"{3:020}.log").unlink()
+    compactor.work()
+    manager.background(NOW_MS + 1000)
+    assert not manager.directories[0].is_online
+    assert not manager.scheduler.is_running
+    manager.close()
+
+
+def test_the_dirtiest_of_several_logs_comes_first(tmp_path: Path) -> None:
+    compactor = StoppedCompactor()
+    manager = opened(tmp_path, compactor=compactor)
+    for number, count in ((0, 4), (1, 12), (2, 6)):
+        log = manager.create(TopicPartition("t", number), COMPACT, NOW_MS)
+        fill(log, count)
+        manager.directories[0].clean_offsets[log.partition] = 2
+    manager.background(NOW_MS)
+    assert compactor.job is not None and compactor.job.topic_partition == "t-1"
+    manager.close()
+
+
+@pytest.mark.parametrize("codec", ["gzip", "lz4", "snappy", "zstd"])
+def test_rewritten_batches_keep_their_codec(codec: str, tmp_path: Path) -> None:
+    manager = opened(tmp_path, compactor=InlineCompactor())
+    log = manager.create(ORDERS[0], COMPACT, NOW_MS)
+    records = [Record(n, NOW_MS + n, b"ab"[n % 2 :][:1], b"y" * 150) for n in range(3)]
+    log.append_as_leader(build_batch(records, codec=codec_named(codec)), 0, NOW_MS)
+    append(log, b"z" * 120, key=b"other")
+    pass_time(manager, NOW_MS)
+    (header, *_) = walk(log.segments.first.slice(0, log.segments.first.size_bytes).read())
+    assert (header.record_count, header.last_offset_delta) == (2, 2)
+    assert header.codec == codec_named(codec)
+    assert offsets_of(log) == [1, 2, 3]
+    manager.close()
