@@ -71,7 +71,8 @@ def test_values_of_python_types_are_written_as_kafka_reads_them() -> None:
          " zstd, lz4, snappy, gzip, producer"),
         ("listener.name.in.ssl.keystor.location=x",
          "listener.name.in.ssl.keystor.location=[hidden]: there is no setting"
-         " listener.name.in.ssl.keystor.location; did you mean listener.name.in.ssl.keystore.location?"),
+         " listener.name.in.ssl.keystor.location; did you mean"
+         " listener.name.in.ssl.keystore.location?"),
         ("ssl.keystore.pasword=hunter2", "ssl.keystore.pasword=[hidden]: there is no setting"
          " ssl.keystore.pasword; did you mean ssl.keystore.password?"),
         ("qqqqqqqq=1", "qqqqqqqq=1: there is no setting qqqqqqqq; docs/settings.md lists them all"),
