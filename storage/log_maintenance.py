@@ -129,12 +129,12 @@ class LogMaintenance:
 
     # --- flushing ----------------------------------------------------------------------
 
-    def flush(self, log: ManagedLog, done: Callable[[], None] = lambda: None) -> None:
+    def flush(self, log: ManagedLog, done: Callable[[], object] = lambda: None) -> None:
         """Make a log durable up to its end; `done` is called when it is, not if it fails."""
         self._flush(log, None, done)
 
     def _flush(
-        self, log: ManagedLog, offset: int | None, done: Callable[[], None] = lambda: None
+        self, log: ManagedLog, offset: int | None, done: Callable[[], object] = lambda: None
     ) -> None:
         try:
             flush = log.begin_flush(offset)
@@ -153,7 +153,7 @@ class LogMaintenance:
             partial(self._flushed, log, flush, done),
         )
 
-    def _flushed(self, log: ManagedLog, flush: Flush, done: Callable[[], None]) -> None:
+    def _flushed(self, log: ManagedLog, flush: Flush, done: Callable[[], object]) -> None:
         self._flushing.discard(log)
         if log.is_in_use:
             log.end_flush(flush)

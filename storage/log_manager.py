@@ -287,7 +287,7 @@ class LogManager:
         """Do a slice of what is due; when to call again, at the latest."""
         return self.maintenance.run(now_ms)
 
-    def flush(self, log: ManagedLog, done: Callable[[], None] = lambda: None) -> None:
+    def flush(self, log: ManagedLog, done: Callable[[], object] = lambda: None) -> None:
         """Make a log durable in the worker, then call `done`; a failure takes it offline."""
         self.maintenance.flush(log, done)
 

@@ -8,20 +8,20 @@
 * v13: topics by id (KIP-516).
 """
 
+from functools import partial
+
 from barnabas.server.cluster.metadata import NO_LEADER
 from barnabas.server.context import RequestContext
 from barnabas.server.delayed import Wait
 from barnabas.server.errors import ApiError, code_of, is_expected, message_of
 from barnabas.server.handlers import Versions
 from barnabas.server.replication.partition import Partition
-from barnabas.storage.append_info import AppendInfo
 from barnabas.storage.errors import InvalidRecord, StorageError
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.produce import (
     BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
     NodeEndpoint,
-    PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
@@ -38,74 +38,71 @@ Appended = list[tuple[Partition, PartitionProduceResponse, int]]
 
 def handle(
     request: ProduceRequest, context: RequestContext
-) -> ProduceResponse | Wait[ProduceResponse] | None:
+) -> ProduceResponse | Wait[ProduceResponse | None] | None:
     """Append everything, then wake who waits for it, then answer (acks=-1: once replicated)."""
-    if request.acks not in (-1, 0, 1):
+    acks = request.acks
+    if acks not in (-1, 0, 1):
         return _unless_silent(refuse(request, ErrorCode.INVALID_REQUIRED_ACKS), request, context)
+    broker = context.broker
     appended: Appended = []
-    now_ms = context.broker.clock.now_ms()
-    response = ProduceResponse(
-        responses=[
-            _append_topic(topic, request, context, now_ms, appended) for topic in request.topics
-        ]
-    )
-    fetches = context.broker.fetches
-    for partition, _, _ in appended:
-        fetches.complete(partition.key)
-    if request.acks != -1 or all(p.is_committed(end) for p, _, end in appended):
+    now_ms = broker.clock.now_ms()
+    answers = [_append_topic(topic, acks, context, now_ms, appended) for topic in request.topics]
+    response = ProduceResponse(responses=answers)
+    settled = True
+    for partition, _, end_offset in appended:
+        broker.fetches.complete(partition.key)
+        settled = settled and partition.is_settled(end_offset, acks)
+    if settled:
         return _unless_silent(response, request, context)
-    return _when_replicated(response, appended, request, context)
+    return _when_settled(response, appended, request, context)
 
 
 def _append_topic(
     topic: TopicProduceData,
-    request: ProduceRequest,
+    acks: int,
     context: RequestContext,
     now_ms: int,
     appended: Appended,
 ) -> TopicProduceResponse:
-    by_id = context.header.api_version >= 13
-    name = context.broker.metadata.name_of(topic.topic_id) if by_id else topic.name
+    # One function for speed: this is the inner loop of a broker that gets small requests.
+    version = context.header.api_version
+    broker = context.broker
+    name = topic.name if version < 13 else broker.metadata.name_of(topic.topic_id)
     answers = []
     for data in topic.partitions:
-        answer = PartitionProduceResponse(index=data.index, base_offset=-1)
+        records = data.records
         try:
             if name is None:
                 raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
-            partition, info = _append(name, data, request.acks, context, now_ms)
+            partition = broker.replicas.require(name, data.index)
+            if records is None:
+                raise InvalidRecord("no records")
+            info = partition.append(
+                records,  # type: ignore[arg-type]  # a request's records are a view of its frame
+                acks,
+                now_ms,
+                one_v2_batch=version >= 3,
+                allow_zstd=version >= 7,
+            )
         except (ApiError, StorageError) as error:
+            answer = PartitionProduceResponse(index=data.index, base_offset=-1)
             _report(answer, error, name, context)
         else:
-            answer.base_offset = info.first_offset
-            answer.log_append_time_ms = info.log_append_time_ms
-            answer.log_start_offset = info.log_start_offset
+            answer = PartitionProduceResponse(
+                index=data.index,
+                base_offset=info.first_offset,
+                log_append_time_ms=info.log_append_time_ms,
+                log_start_offset=info.log_start_offset,
+            )
+            counts = partition.counts
+            counts.total_produce_requests += 1
+            counts.messages_in += info.record_count
+            counts.bytes_in += len(records)
             appended.append((partition, answer, info.last_offset + 1))
         answers.append(answer)
     return TopicProduceResponse(
         name=topic.name, topic_id=topic.topic_id, partition_responses=answers
     )
-
-
-def _append(
-    name: str, data: PartitionProduceData, acks: int, context: RequestContext, now_ms: int
-) -> tuple[Partition, AppendInfo]:
-    partition = context.broker.replicas.require(name, data.index)
-    version = context.header.api_version
-    records = data.records
-    if records is None:
-        raise InvalidRecord("no records")
-    info = partition.append(
-        records,  # type: ignore[arg-type]  # a request's records are a view into its frame
-        acks,
-        now_ms,
-        one_v2_batch=version >= 3,
-        allow_zstd=version >= 7,
-    )
-    counts = partition.counts
-    counts.total_produce_requests += 1
-    counts.messages_in += info.record_count
-    counts.bytes_in += len(records)
-    return partition, info
 
 
 def _report(
@@ -132,22 +129,27 @@ def _report(
         counts.failed_produce_requests += 1
 
 
-def _when_replicated(
+def _when_settled(
     response: ProduceResponse, appended: Appended, request: ProduceRequest, context: RequestContext
-) -> Wait[ProduceResponse]:
-    """Wait until every append is on all in-sync replicas, `timeout_ms` at the most."""
+) -> Wait[ProduceResponse | None]:
+    """Wait until every append is flushed and replicated as promised, at most `timeout_ms`."""
+    acks = request.acks
 
     def is_ready(_: object) -> bool:
-        return all(p.is_committed(end) or not p.is_leader for p, _, end in appended)
+        return all(p.is_settled(end, acks) or not p.is_leader for p, _, end in appended)
 
-    def answer() -> ProduceResponse:
+    def answer() -> ProduceResponse | None:
         for partition, part, end in appended:
             if not partition.is_leader:
                 part.error_code = int(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-            elif not partition.is_committed(end):
+            elif not partition.is_settled(end, acks):
                 part.error_code = int(ErrorCode.REQUEST_TIMED_OUT)
-        return _with_endpoints(response, context)
+        return _unless_silent(response, request, context)
 
+    for partition, _, end in appended:
+        if partition.is_flush_due(end):
+            wake = partial(context.broker.produces.complete, partition.key)
+            context.broker.disks.flush(partition.log, wake)
     keys = [partition.key for partition, _, _ in appended]
     return context.broker.produces.park(keys, request.timeout_ms, is_ready, answer)
 

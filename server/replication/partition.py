@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from barnabas.server.errors import ApiError
 from barnabas.server.metrics import TopicMetrics
 from barnabas.storage.append_info import AppendInfo
-from barnabas.storage.log import Log
+from barnabas.storage.log_config import FOREVER
+from barnabas.storage.managed_log import ManagedLog
 from barnabas.storage.producer_entry import AppendOrigin
 from barnabas.storage.read_result import ReadBound, ReadResult
 from barnabas.wire.error_codes import ErrorCode
@@ -42,7 +43,7 @@ class Partition:
         topic_id: Uuid,
         index: int,
         local_id: int,
-        log: Log,
+        log: ManagedLog,
         counts: TopicMetrics,
     ) -> None:
         self.counts = counts
@@ -103,9 +104,10 @@ class Partition:
         """
         if self.leader_id != self.local_id:
             raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        if acks == -1 and len(self.isr) < self.min_insync_replicas:
-            raise ApiError(ErrorCode.NOT_ENOUGH_REPLICAS)
         log = self.log
+        isr_size = len(self.isr)
+        if acks == -1 and isr_size < log.config.min_insync_replicas:
+            self._check_min_isr(isr_size)
         info = log.append_as_leader(
             records,
             self.leader_epoch,
@@ -114,18 +116,36 @@ class Partition:
             one_v2_batch=one_v2_batch,
             allow_zstd=allow_zstd,
         )
-        if len(self.isr) == 1:
+        if isr_size == 1:
             log.maybe_increment_high_watermark(log.log_end_offset)
         return info
+
+    def _check_min_isr(self, isr_size: int) -> None:
+        if isr_size < self.min_insync_replicas:
+            raise ApiError(ErrorCode.NOT_ENOUGH_REPLICAS)
 
     @property
     def min_insync_replicas(self) -> int:
         """How many replicas acks=all needs: the setting, capped by how many there are."""
         return min(self.log.config.min_insync_replicas, max(1, len(self.replicas)))
 
-    def is_committed(self, offset: int) -> bool:
-        """Whether everything below `offset` is on all in-sync replicas."""
-        return self.log.high_watermark >= offset
+    def is_settled(self, offset: int, acks: int) -> bool:
+        """Whether everything below `offset` is as safe as promised.
+
+        With acks=-1 that is on all in-sync replicas; with `flush.messages` it is flushed, too,
+        as soon as so many are not.
+        """
+        log = self.log
+        if acks == -1 and log.high_watermark < offset:
+            return False
+        return log.config.flush_messages == FOREVER or not self.is_flush_due(offset)
+
+    def is_flush_due(self, offset: int) -> bool:
+        """Whether `flush.messages` wants a flush before what ends at `offset` is acknowledged."""
+        log = self.log
+        if log.recovery_point >= offset:
+            return False
+        return log.log_end_offset - log.recovery_point >= log.config.flush_messages
 
     def read(
         self, offset: int, max_bytes: int, bound: ReadBound, min_one_message: bool
