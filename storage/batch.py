@@ -34,8 +34,7 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import Final
 
-from crc32c import crc32c
-
+from barnabas.storage.crc import crc32c
 from barnabas.storage.errors import CorruptBatch, UnsupportedMagic
 
 MAGIC_V0: Final = 0

@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from struct import Struct
 from typing import Final
 
-from crc32c import crc32c
-
 from barnabas.storage.batch import (
     CODEC_MASK,
     DELETE_HORIZON,
@@ -25,6 +23,7 @@ from barnabas.storage.batch import (
     BatchHeader,
 )
 from barnabas.storage.compression import Codec, compress
+from barnabas.storage.crc import crc32c
 from barnabas.storage.key_scan import ScannedRecords
 from barnabas.storage.varint import append_varint, finish_varlong
 

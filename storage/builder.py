@@ -3,8 +3,6 @@
 import struct
 from collections.abc import Sequence
 
-from crc32c import crc32c
-
 from barnabas.storage.batch import (
     CONTROL,
     DELETE_HORIZON,
@@ -25,6 +23,7 @@ from barnabas.storage.batch import (
 )
 from barnabas.storage.compression import Codec, compress
 from barnabas.storage.control import EndTransactionMarker
+from barnabas.storage.crc import crc32c
 from barnabas.storage.errors import InvalidRecord
 from barnabas.storage.records import Record, append_record
 

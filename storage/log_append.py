@@ -8,10 +8,9 @@ which decides again from the start. Nothing is written unless all of it is valid
 
 from struct import Struct
 
-from crc32c import crc32c
-
 from barnabas.storage.append_info import AppendInfo
 from barnabas.storage.batch import HEADER, MAX_SEQUENCE, Buffer
+from barnabas.storage.crc import crc32c
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log_write import LogWrite
 from barnabas.storage.producer_entry import AppendOrigin, SentBatch

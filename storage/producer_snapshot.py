@@ -16,8 +16,7 @@ from collections.abc import Iterable
 from struct import Struct, error
 from typing import Final
 
-from crc32c import crc32c
-
+from barnabas.storage.crc import crc32c
 from barnabas.storage.errors import CorruptSnapshot
 from barnabas.storage.producer_entry import ProducerEntry
 
