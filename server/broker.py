@@ -15,6 +15,7 @@ from barnabas.server.cluster.controller import Controller
 from barnabas.server.cluster.metadata import BrokerInfo, ClusterMetadata, Endpoint, TopicInfo
 from barnabas.server.cluster.topics import Topics
 from barnabas.server.config import BrokerConfig
+from barnabas.server.configs.log_levels import LogLevels
 from barnabas.server.connection import Connection
 from barnabas.server.delayed import Delayed
 from barnabas.server.dispatch import Dispatcher
@@ -24,6 +25,7 @@ from barnabas.server.listener import Limits, Listener, Population
 from barnabas.server.log_keeper import LogKeeper, log_manager_config
 from barnabas.server.logs import Logs
 from barnabas.server.metrics import Metrics
+from barnabas.server.producer_ids import ProducerIdPool
 from barnabas.server.registry.broker_body import BrokerRegistration
 from barnabas.server.registry.broker_body import Endpoint as RegisteredEndpoint
 from barnabas.server.registry.configs import TOPICS as TOPIC_CONFIGS
@@ -68,6 +70,7 @@ class Broker:
         self.served_versions = dict(HANDLERS)
         self.metadata = ClusterMetadata()
         self.metrics = Metrics()
+        self.log_levels = LogLevels(self.logs)
         self.fetches = Delayed(self.clock, "Fetch")
         self.produces = Delayed(self.clock, "Produce")
         self.fetch_sessions = FetchSessions(
@@ -94,6 +97,7 @@ class Broker:
         self.replicas: Replicas
         self.topics: Topics
         self.controller: Controller
+        self.producer_ids: ProducerIdPool
 
     async def start(self) -> None:
         """Bring the broker up. Raises StartFailed with what to do about it."""
@@ -134,6 +138,7 @@ class Broker:
         for connection in tuple(self.population.connections):
             connection.close("the broker is stopping")
         self.dispatcher.stop()
+        self.producer_ids.stop()
         await self.controller.stop()
         await self.registry.store.close()
         await self.log_keeper.stop()
@@ -152,6 +157,7 @@ class Broker:
         for connection in tuple(self.population.connections):
             connection.close("the broker crashed")
         self.dispatcher.stop()
+        self.producer_ids.stop()
         self.controller.abandon()
         await self.log_keeper.stop()
         self.disks.abandon()
@@ -244,6 +250,7 @@ class Broker:
             return self.metadata.partition(topic, index) is not None
 
         self.replicas = Replicas(self.broker_id, self.disks, is_known, self.metrics)
+        self.producer_ids = ProducerIdPool(self.registry.producer_ids, self.broker_id)
         self.topics = Topics(self.registry, self.metadata, self.config, self.clock)
         self.controller = Controller(
             self.broker_id, self.registry, self.metadata, self, self.logs.room("controller")

@@ -115,6 +115,25 @@ class Logs:
         for room in self._rooms.values():
             room.level = self._levels.get(room.name, self._default)
 
+    def set_level(self, room: str | None, level: str | None) -> None:
+        """Set one room's level, or with None that of all rooms without one of their own.
+
+        A level of None takes the room's own level back.
+        """
+        if room is None:
+            self._default = LEVELS[level or "info"]
+        elif level is None:
+            self._levels.pop(room, None)
+        else:
+            self._levels[room] = LEVELS[level]
+        for each in self._rooms.values():
+            each.level = self._levels.get(each.name, self._default)
+
+    @property
+    def default_level(self) -> str:
+        """The level of rooms that have none of their own."""
+        return _NAMES[self._default]
+
     def levels(self) -> dict[str, str]:
         """The level of every room that has logged."""
         return {room.name: _NAMES[room.level] for room in self._rooms.values()}

@@ -25,4 +25,9 @@ HANDLERS: dict[ApiKey, Versions] = {
     ApiKey.LIST_OFFSETS: Versions(0, 11),
     ApiKey.METADATA: Versions(0, 13),
     ApiKey.API_VERSIONS: Versions(0, 5),
+    ApiKey.CREATE_TOPICS: Versions(0, 7),
+    ApiKey.DELETE_TOPICS: Versions(0, 6),
+    ApiKey.INIT_PRODUCER_ID: Versions(0, 6),
+    ApiKey.DESCRIBE_CONFIGS: Versions(0, 4),
+    ApiKey.DESCRIBE_CLUSTER: Versions(0, 2),
 }

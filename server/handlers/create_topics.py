@@ -1,0 +1,122 @@
+"""CreateTopics: plan each topic, write it into the registry, wait until it is served.
+
+* A topic's refusal is its own; the others are created. One that is named twice in a request is
+  refused INVALID_REQUEST. `validate_only` (v1) plans and creates nothing.
+* -1 partitions or replicas take the broker's defaults (KIP-464); the broker does not look at
+  the version for that, as Kafka's does not.
+* A topic that is created but not served within `timeout_ms` answers REQUEST_TIMED_OUT; with a
+  timeout of 0 every one does.
+* v5: the new topic's shape and settings (KIP-525). v7: its id (KIP-516).
+"""
+
+from collections import Counter
+
+from barnabas.server.cluster.new_topics import NewTopic, WantedTopic, plan_topic
+from barnabas.server.context import RequestContext
+from barnabas.server.errors import ApiError
+from barnabas.server.handlers import Versions
+from barnabas.server.settings.describe import describe_topic
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+
+VERSIONS = Versions(0, 7)
+
+
+async def handle(request: CreateTopicsRequest, context: RequestContext) -> CreateTopicsResponse:
+    """Create all of them, then wait for all of them."""
+    clock = context.broker.clock
+    deadline_ms = clock.monotonic_ms() + request.timeout_ms
+    named = Counter(topic.name for topic in request.topics)
+    results: list[CreatableTopicResult] = []
+    created: list[tuple[NewTopic, CreatableTopicResult]] = []
+    for topic in request.topics:
+        result = CreatableTopicResult(name=topic.name, error_message=None)
+        results.append(result)
+        try:
+            if named[topic.name] > 1:
+                raise ApiError(ErrorCode.INVALID_REQUEST, "Found multiple entries for this topic.")
+            plan = await _create(topic, result, request.validate_only, context)
+        except ApiError as error:
+            _refuse_topic(result, error)
+            continue
+        if not request.validate_only:
+            created.append((plan, result))
+    for plan, result in created:
+        remaining_ms = deadline_ms - clock.monotonic_ms() if request.timeout_ms > 0 else 0
+        await _wait(plan, result, remaining_ms, request.timeout_ms, context)
+    return CreateTopicsResponse(topics=results)
+
+
+async def _create(
+    topic: CreatableTopic,
+    result: CreatableTopicResult,
+    validate_only: bool,
+    context: RequestContext,
+) -> NewTopic:
+    broker = context.broker
+    plan = plan_topic(_wanted(topic), broker.topics, broker.metadata, broker.config)
+    if not validate_only:
+        topic_id = await broker.topics.create(plan.name, plan.replicas, plan.settings)
+        if topic_id is not None:
+            result.topic_id = topic_id
+    if context.api_version >= 5:
+        _describe(plan, result, context)
+    return plan
+
+
+def _wanted(topic: CreatableTopic) -> WantedTopic:
+    return WantedTopic(
+        topic.name,
+        topic.num_partitions,
+        topic.replication_factor,
+        {each.partition_index: each.broker_ids for each in topic.assignments},
+        {each.name: each.value for each in topic.configs},
+    )
+
+
+def _describe(plan: NewTopic, result: CreatableTopicResult, context: RequestContext) -> None:
+    result.num_partitions = len(plan.replicas)
+    result.replication_factor = plan.replication_factor
+    result.configs = [
+        CreatableTopicConfigs(
+            name=entry.name,
+            value=entry.value,
+            read_only=entry.read_only,
+            config_source=int(entry.source),
+            is_sensitive=entry.is_sensitive,
+        )
+        for entry in describe_topic(context.broker.config, plan.settings)
+    ]
+
+
+async def _wait(
+    plan: NewTopic,
+    result: CreatableTopicResult,
+    remaining_ms: float,
+    timeout_ms: int,
+    context: RequestContext,
+) -> None:
+    count = len(plan.replicas)
+    served = await context.broker.topics.wait_until_served(plan.name, remaining_ms, count)
+    if timeout_ms <= 0 or not served:
+        _refuse_topic(result, ApiError(ErrorCode.REQUEST_TIMED_OUT))
+
+
+def _refuse_topic(result: CreatableTopicResult, error: ApiError) -> None:
+    result.error_code, result.error_message = int(error.code), error.message
+
+
+def refuse(request: CreateTopicsRequest, code: ErrorCode) -> CreateTopicsResponse:
+    """Every topic answers the error."""
+    return CreateTopicsResponse(
+        topics=[
+            CreatableTopicResult(name=topic.name, error_code=int(code), error_message=None)
+            for topic in request.topics
+        ]
+    )

@@ -1,0 +1,87 @@
+"""DeleteTopics: mark each topic, wait until the controller has removed it.
+
+* Unknown topics are refused one by one; v6 names topics by id as well (KIP-516), an unknown
+  id is UNKNOWN_TOPIC_ID, and a name together with an id INVALID_REQUEST for the whole request.
+* With `delete.topic.enable` false: TOPIC_DELETION_DISABLED, before v3 INVALID_REQUEST (KIP-322).
+* What is not gone within `timeout_ms` answers REQUEST_TIMED_OUT and goes all the same; with a
+  timeout of 0 everything does.
+"""
+
+from barnabas.server.context import RequestContext
+from barnabas.server.errors import ApiError
+from barnabas.server.handlers import Versions
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.messages.delete_topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DeleteTopicState,
+)
+from barnabas.wire.uuids import ZERO_UUID
+
+VERSIONS = Versions(0, 6)
+
+
+async def handle(request: DeleteTopicsRequest, context: RequestContext) -> DeleteTopicsResponse:
+    """Mark all of them, then wait for all of them."""
+    clock, topics = context.broker.clock, context.broker.topics
+    deadline_ms = clock.monotonic_ms() + request.timeout_ms
+    results = [_result(wanted, context) for wanted in _wanted(request, context)]
+    marked = {result.name: result for result in results if result.name and not result.error_code}
+    for name in marked:
+        await topics.mark_for_deletion(name)
+    for name, result in marked.items():
+        remaining_ms = deadline_ms - clock.monotonic_ms()
+        gone = await topics.wait_until_deleted(name, remaining_ms)
+        if request.timeout_ms <= 0 or not gone:
+            _refuse_topic(result, ApiError(ErrorCode.REQUEST_TIMED_OUT))
+    return DeleteTopicsResponse(responses=results)
+
+
+def _wanted(request: DeleteTopicsRequest, context: RequestContext) -> list[DeleteTopicState]:
+    if context.api_version < 6:
+        return [DeleteTopicState(name=n, topic_id=ZERO_UUID) for n in request.topic_names]
+    for topic in request.topics:
+        if topic.name is not None and topic.topic_id != ZERO_UUID:
+            raise ApiError(
+                ErrorCode.INVALID_REQUEST, "Topic name and topic ID can not both be specified."
+            )
+    return request.topics
+
+
+def _result(wanted: DeleteTopicState, context: RequestContext) -> DeletableTopicResult:
+    """The answer as far as it is known before anything is deleted."""
+    result = DeletableTopicResult(name=wanted.name, topic_id=wanted.topic_id)
+    try:
+        _check_enabled(context)
+        metadata = context.broker.metadata
+        topic = metadata.topic_named_or_known(wanted.name or "", wanted.topic_id)
+        result.name, result.topic_id = topic.name, topic.topic_id
+    except ApiError as error:
+        _refuse_topic(result, error)
+    return result
+
+
+def _check_enabled(context: RequestContext) -> None:
+    if context.broker.config.delete_topic_enable:
+        return
+    if context.api_version < 3:
+        raise ApiError(ErrorCode.INVALID_REQUEST)
+    raise ApiError(ErrorCode.TOPIC_DELETION_DISABLED)
+
+
+def _refuse_topic(result: DeletableTopicResult, error: ApiError) -> None:
+    result.error_code, result.error_message = int(error.code), error.message
+
+
+def refuse(request: DeleteTopicsRequest, code: ErrorCode) -> DeleteTopicsResponse:
+    """Every topic answers the error."""
+    wanted = request.topics or [
+        DeleteTopicState(name=name, topic_id=ZERO_UUID) for name in request.topic_names
+    ]
+    return DeleteTopicsResponse(
+        responses=[
+            DeletableTopicResult(name=each.name, topic_id=each.topic_id, error_code=int(code))
+            for each in wanted
+        ]
+    )
