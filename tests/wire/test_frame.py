@@ -1,0 +1,149 @@
+"""Frames come out whole and in order, however the bytes come in."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from barnabas.wire.errors import Malformed
+from barnabas.wire.frame import FIRST_BYTES, FrameBuffer, FrameTooLarge, frame
+
+BODIES = [b"", b"x", b"hello", bytes(range(256)), b"y" * 70_000, b"", b"last"]
+
+
+def feed(buffer: FrameBuffer, data: bytes, at_most: int) -> list[bytes]:
+    """Put `data` in as a socket would, `at_most` bytes a read, and take out what is whole."""
+    frames: list[bytes] = []
+    start = 0
+    while start < len(data):
+        room = buffer.writable()
+        count = min(at_most, len(room), len(data) - start)
+        assert count > 0
+        room[:count] = data[start : start + count]
+        buffer.received(count)
+        start += count
+        frames += whole(buffer)
+    return frames
+
+
+def whole(buffer: FrameBuffer) -> list[bytes]:
+    frames = []
+    while buffer.has_frame():
+        view = buffer.next_frame()
+        assert view is not None
+        frames.append(bytes(view))
+    assert buffer.next_frame() is None
+    return frames
+
+
+def test_a_frame_is_its_length_and_its_body() -> None:
+    assert frame(b"abc") == b"\x00\x00\x00\x03abc"
+    assert frame(b"") == b"\x00\x00\x00\x00"
+
+
+@pytest.mark.parametrize("at_most", [1, 3, 4, 5, 4096, 1 << 20])
+def test_frames_come_out_whole_and_in_order(at_most: int) -> None:
+    stream = b"".join(map(frame, BODIES))
+    assert feed(FrameBuffer(), stream, at_most) == BODIES
+
+
+def test_a_byte_at_a_time_there_is_no_frame_until_the_last() -> None:
+    buffer = FrameBuffer()
+    *all_but_last, last = frame(b"hello")
+    for byte in all_but_last:
+        assert feed(buffer, bytes([byte]), 1) == []
+    assert feed(buffer, bytes([last]), 1) == [b"hello"]
+    assert len(buffer) == 0
+
+
+def test_many_frames_in_one_read() -> None:
+    bodies = [number.to_bytes(2, "big") for number in range(1000)]
+    buffer = FrameBuffer()
+    stream = b"".join(map(frame, bodies))
+    room = buffer.writable()
+    assert len(room) >= len(stream)
+    room[: len(stream)] = stream
+    buffer.received(len(stream))
+    assert len(buffer) == len(stream)
+    assert whole(buffer) == bodies
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.binary(max_size=3 * FIRST_BYTES), max_size=8), st.integers(0, 2**32))
+def test_any_frames_in_any_pieces(bodies: list[bytes], seed: int) -> None:
+    source, buffer, found = random.Random(seed), FrameBuffer(), []
+    stream = b"".join(map(frame, bodies))
+    while stream:
+        piece = source.choice((1, 2, 7, 100, 5000, 40_000))
+        found += feed(buffer, stream[:piece], piece)
+        stream = stream[piece:]
+    assert found == bodies
+
+
+def test_a_view_stays_good_until_more_is_read() -> None:
+    buffer = FrameBuffer()
+    stream = frame(b"first") + frame(b"second")
+    buffer.writable()[: len(stream)] = stream
+    buffer.received(len(stream))
+    first, second = buffer.next_frame(), buffer.next_frame()
+    assert (first, second) == (b"first", b"second")
+
+
+def test_exactly_the_largest_frame_passes() -> None:
+    buffer = FrameBuffer(max_frame_bytes=100_000)
+    body = random.Random(1).randbytes(100_000)
+    assert feed(buffer, frame(body), 1 << 16) == [body]
+
+
+@pytest.mark.parametrize("length", [100_001, 1 << 30, 0x7FFF_FFFF])
+def test_a_frame_above_the_limit_is_refused_by_its_length(length: int) -> None:
+    buffer = FrameBuffer(max_frame_bytes=100_000)
+    buffer.writable()[:4] = length.to_bytes(4, "big")
+    buffer.received(4)
+    assert buffer.has_frame()
+    with pytest.raises(FrameTooLarge, match=r"socket\.request\.max\.bytes allows 100000"):
+        buffer.next_frame()
+    assert buffer.capacity_bytes <= FIRST_BYTES
+
+
+@pytest.mark.parametrize("length", [-1, -(2**31)])
+def test_a_negative_length_is_malformed(length: int) -> None:
+    buffer = FrameBuffer()
+    buffer.writable()[:4] = length.to_bytes(4, "big", signed=True)
+    buffer.received(4)
+    assert buffer.has_frame()
+    with pytest.raises(Malformed, match=f"a frame of {length} bytes"):
+        buffer.next_frame()
+
+
+def test_an_announced_length_alone_takes_no_memory() -> None:
+    """A client says 100 MB and sends ten bytes."""
+    buffer = FrameBuffer()
+    assert feed(buffer, (100 << 20).to_bytes(4, "big") + b"ten bytes.", 64) == []
+    buffer.writable()
+    assert buffer.capacity_bytes <= 4 * FIRST_BYTES
+
+
+def test_a_large_frame_leaves_no_large_buffer() -> None:
+    buffer = FrameBuffer()
+    assert len(feed(buffer, frame(bytes(1 << 20)), 1 << 16)) == 1
+    grown = buffer.capacity_bytes
+    for _ in range(2 * grown // 1000):
+        feed(buffer, frame(bytes(1000)), 1 << 16)
+    assert buffer.capacity_bytes <= grown
+    buffer.clear()
+    assert buffer.capacity_bytes == 0
+    assert len(buffer) == 0
+
+
+def test_the_key_of_the_next_frame_shows_before_it_is_whole() -> None:
+    buffer = FrameBuffer()
+    assert buffer.peek_api_key() is None
+    feed(buffer, b"\x00\x00\x00\x64\x00", 64)
+    assert buffer.peek_api_key() is None
+    feed(buffer, b"\x12", 64)
+    assert buffer.peek_api_key() == 18
+    assert not buffer.has_frame()
