@@ -9,6 +9,7 @@ Nothing is global: two brokers in one process share no state but what they are g
 import asyncio
 import socket
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from barnabas.server.clock import Clock, LoopClock
 from barnabas.server.cluster.controller import Controller
@@ -20,11 +21,14 @@ from barnabas.server.connection import Connection
 from barnabas.server.delayed import Delayed
 from barnabas.server.dispatch import Dispatcher
 from barnabas.server.fetch_sessions import FetchSessions
+from barnabas.server.groups.coordinator import GroupCoordinator
+from barnabas.server.groups.partitioning import OFFSETS_TOPIC
 from barnabas.server.handlers import HANDLERS
 from barnabas.server.listener import Limits, Listener, Population
 from barnabas.server.log_keeper import LogKeeper, log_manager_config
 from barnabas.server.logs import Logs
 from barnabas.server.metrics import Metrics
+from barnabas.server.observe import observe, serve_observations
 from barnabas.server.producer_ids import ProducerIdPool
 from barnabas.server.registry.broker_body import BrokerRegistration
 from barnabas.server.registry.broker_body import Endpoint as RegisteredEndpoint
@@ -42,6 +46,9 @@ from barnabas.storage.errors import (
 )
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_manager import LogManager
+
+if TYPE_CHECKING:
+    from barnabas.server.http import HttpServer
 
 IDLE_SWEEP_MS = 1_000
 MOST_SETTLING_ROUNDS = 10_000
@@ -77,6 +84,7 @@ class Broker:
             lambda: config.max_incremental_fetch_session_cache_slots
         )
         self.dispatcher = Dispatcher(self)
+        config.on_change(lambda _: self.logs.set_levels(config.barnabas_log_level))
         self.population = Population(_limits(config))
         self.listeners: list[Listener] = []
         self._ensemble = ensemble
@@ -91,8 +99,13 @@ class Broker:
         )
         self.log_keeper.manager = self.disks
         self.disks.on_directory_failed = self._directory_failed
+        self.groups = GroupCoordinator(
+            config, self.clock, self.metadata, self.produces, self.fetches, self.disks.flush,
+            self.logs.room("groups"),
+        )  # fmt: skip
         # Set when the broker cannot go on, with the reason.
         self.failed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self.http: HttpServer | None = None
         self.registry: Registry
         self.replicas: Replicas
         self.topics: Topics
@@ -108,16 +121,19 @@ class Broker:
             self.metadata.cluster_id = await self.registry.cluster.ensure_id()
             await self._open_disks()
             self._wire_up()
+            observe(self)
             self._bind()
             await self._register()
             await self.controller.start(self.clock.now_ms())
         except BaseException:
             await self._give_up()
             raise
+        await self._serve_http()
         for listener in self.listeners:
             listener.open()
         self.clock.call_later(IDLE_SWEEP_MS, self._sweep, coalesces=True)
         self.log_keeper.start()
+        self.groups.start()
 
     async def _give_up(self) -> None:
         """Let go of what a start that failed had taken."""
@@ -131,6 +147,8 @@ class Broker:
 
     async def stop(self) -> None:
         """Take the broker down: nothing new comes in, everything is on disk afterwards."""
+        if self.http is not None:
+            await self.http.stop()
         for listener in self.listeners:
             listener.close()
         for delayed in (self.fetches, self.produces):
@@ -139,6 +157,7 @@ class Broker:
             connection.close("the broker is stopping")
         self.dispatcher.stop()
         self.producer_ids.stop()
+        await self.groups.stop()
         await self.controller.stop()
         await self.registry.store.close()
         await self.log_keeper.stop()
@@ -150,6 +169,8 @@ class Broker:
 
     async def crash(self) -> None:
         """End as if the process had been killed: nothing is flushed, marked or said goodbye to."""
+        if self.http is not None:
+            await self.http.stop()
         for listener in self.listeners:
             listener.close()
         for delayed in (self.fetches, self.produces):
@@ -158,6 +179,7 @@ class Broker:
             connection.close("the broker crashed")
         self.dispatcher.stop()
         self.producer_ids.stop()
+        await self.groups.stop()
         self.controller.abandon()
         await self.log_keeper.stop()
         self.disks.abandon()
@@ -192,6 +214,8 @@ class Broker:
             except StorageError as error:
                 self.log.error("a partition cannot be opened", error=error)
         self.metadata.set_topic(topic)
+        if topic.name == OFFSETS_TOPIC:
+            self._offsets_topic_changed(topic)
         self.topics.changed(topic.name)
 
     async def topic_deleted(self, topic: TopicInfo) -> None:
@@ -203,7 +227,19 @@ class Broker:
             self.fetches.complete_all((topic.name, index))
             self.produces.complete_all((topic.name, index))
         self.metrics.forget_topic(topic.name)
+        if topic.name == OFFSETS_TOPIC:
+            self.groups.resigned_all()
+        self.groups.topics_deleted([topic.name])
         self.topics.changed(topic.name)
+
+    def _offsets_topic_changed(self, topic: TopicInfo) -> None:
+        """Coordinate the groups of the partitions that are led here, and no others."""
+        for info in topic.partitions:
+            partition = self.replicas.find(topic.name, info.index)
+            if partition is not None and partition.is_leader:
+                self.groups.elected(partition)
+            else:
+                self.groups.resigned(info.index)
 
     async def topic_config(self, name: str) -> LogConfig:
         """A topic's settings: its own over the broker's."""
@@ -255,6 +291,18 @@ class Broker:
         self.controller = Controller(
             self.broker_id, self.registry, self.metadata, self, self.logs.room("controller")
         )
+
+    async def _serve_http(self) -> None:
+        """Open the port for /metrics and /health, if there is to be one."""
+        try:
+            self.http = await serve_observations(self)
+        except OSError as error:
+            await self.stop()
+            raise StartFailed(
+                f"cannot serve HTTP on {self.config.barnabas_http_host}:"
+                f"{self.config.barnabas_http_port}: {error.strerror or error}; "
+                "set `barnabas.http.port` to a free port"
+            ) from None
 
     def _bind(self) -> None:
         """Bind all listeners; ports that were left to the system are known after this."""

@@ -1,0 +1,128 @@
+"""Committing offsets: who may, how they are written, when they take effect.
+
+Members commit in their generation. Without one (generation -1) commits are taken as long as
+the group has no members: that is how simple consumers and administrators keep offsets.
+Commits of a transaction are written at once and wait for the transaction's end (KIP-98).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from barnabas.server.errors import ApiError
+from barnabas.server.groups.group import Group
+from barnabas.server.groups.offsets import Commits
+from barnabas.server.groups.records import encode_offset, encode_offset_key
+from barnabas.server.groups.sessions import Sessions
+from barnabas.server.groups.states import GroupState
+from barnabas.server.groups.validation import require_generation, require_member
+from barnabas.server.groups.writer import Writer
+from barnabas.wire.error_codes import ErrorCode
+
+NO_GENERATION = -1
+FIRST_SEQUENCE = 0  # Kafka numbers the records of a commit although they have no producer
+
+
+@dataclass(frozen=True, slots=True)
+class Committer:
+    """Who commits."""
+
+    generation: int = NO_GENERATION
+    member_id: str = ""
+    instance_id: str | None = None
+
+    @property
+    def is_member(self) -> bool:
+        """Whether it claims to be a member of the group."""
+        return self.generation >= 0 or self.member_id != "" or self.instance_id is not None
+
+
+class Committing:
+    """Serves commits for one group at a time."""
+
+    def __init__(self, sessions: Sessions, writer: Writer) -> None:
+        self._sessions = sessions
+        self._writer = writer
+
+    def commit(
+        self,
+        group: Group,
+        committer: Committer,
+        commits: Commits,
+        done: Callable[[ErrorCode], object],
+    ) -> None:
+        """Write the offsets; `done` is told how it went, perhaps before this returns.
+
+        Raises ApiError if the committer may not.
+        """
+        self._check(group, committer, is_transactional=False)
+        if group.state is not GroupState.EMPTY:
+            if group.state is GroupState.COMPLETING_REBALANCE:
+                raise ApiError(ErrorCode.REBALANCE_IN_PROGRESS)
+            self._sessions.beat(group, group.members.by_id[committer.member_id])
+        offsets = group.offsets
+        offsets.begin_write(commits)
+
+        def written(error: ErrorCode, log_offset: int) -> None:
+            offsets.end_write(commits)
+            if error is ErrorCode.NONE:
+                for (topic, partition), committed in commits.items():
+                    committed.log_offset = log_offset
+                    offsets.put(topic, partition, committed)
+            done(error)
+
+        self._writer.append(
+            group.shard, _records(group, commits), written, base_sequence=FIRST_SEQUENCE
+        )
+
+    def commit_in_transaction(
+        self,
+        group: Group,
+        committer: Committer,
+        producer_id: int,
+        producer_epoch: int,
+        commits: Commits,
+        done: Callable[[ErrorCode], object],
+    ) -> None:
+        """Write offsets that take effect with the producer's transaction. Raises ApiError."""
+        self._check(group, committer, is_transactional=True)
+        offsets = group.offsets
+        offsets.begin_write(commits)
+
+        def written(error: ErrorCode, log_offset: int) -> None:
+            offsets.end_write(commits)
+            if error is ErrorCode.NONE:
+                for committed in commits.values():
+                    committed.log_offset = log_offset
+                offsets.add_transactional(producer_id, commits)
+                open_transactions = group.shard.open_transactions
+                open_transactions.setdefault(producer_id, set()).add(group.group_id)
+            done(error)
+
+        self._writer.append(
+            group.shard,
+            _records(group, commits),
+            written,
+            base_sequence=FIRST_SEQUENCE,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            is_transactional=True,
+        )
+
+    def _check(self, group: Group, committer: Committer, *, is_transactional: bool) -> None:
+        if group.is_dead:
+            raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        if committer.generation < 0 and group.state is GroupState.EMPTY:
+            return
+        if committer.is_member:
+            require_member(group, committer.member_id, committer.instance_id)
+            require_generation(group, committer.generation)
+        elif not is_transactional and group.state is not GroupState.EMPTY:
+            # Old transactional clients do not say who they are; others must be members.
+            raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID)
+
+
+def _records(group: Group, commits: Commits) -> list[tuple[bytes, bytes | None]]:
+    return [
+        (encode_offset_key(group.group_id, topic, partition), encode_offset(committed))
+        for (topic, partition), committed in commits.items()
+    ]

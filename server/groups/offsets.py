@@ -1,0 +1,128 @@
+"""The offsets that a group committed, and those that may still be committed.
+
+    committed      what OffsetFetch answers
+    unwritten      commits whose record is not on all in-sync replicas yet
+    transactional  by producer id: written, but their transaction is open (KIP-98)
+
+A commit takes effect only if its record stands behind the one that is known, so that a
+transaction which ends late never puts an older offset over a newer one.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from barnabas.wire.uuids import ZERO_UUID, Uuid
+
+NO_LEADER_EPOCH = -1
+TopicPartition = tuple[str, int]
+
+
+@dataclass(slots=True)
+class CommittedOffset:
+    """One offset as it was committed; `log_offset` is that of its record's batch.
+
+    `expire_timestamp_ms` is set by clients that say how long to keep it (OffsetCommit v2-v4).
+    """
+
+    offset: int
+    leader_epoch: int = NO_LEADER_EPOCH
+    metadata: str = ""
+    commit_timestamp_ms: int = -1
+    expire_timestamp_ms: int | None = None
+    topic_id: Uuid = ZERO_UUID
+    log_offset: int = -1
+
+
+Commits = dict[TopicPartition, CommittedOffset]
+
+
+class Offsets:
+    """A group's offsets, by topic and partition."""
+
+    __slots__ = ("_unwritten", "by_topic", "transactional")
+
+    def __init__(self) -> None:
+        self.by_topic: dict[str, dict[int, CommittedOffset]] = {}
+        self.transactional: dict[int, Commits] = {}
+        self._unwritten: Counter[TopicPartition] = Counter()
+
+    def __iter__(self) -> Iterator[tuple[str, int, CommittedOffset]]:
+        for topic, partitions in self.by_topic.items():
+            for partition, committed in partitions.items():
+                yield topic, partition, committed
+
+    def __len__(self) -> int:
+        return sum(len(partitions) for partitions in self.by_topic.values())
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is committed nor about to be."""
+        return not (self.by_topic or self._unwritten or any(self.transactional.values()))
+
+    def get(self, topic: str, partition: int) -> CommittedOffset | None:
+        """The committed offset of a partition."""
+        partitions = self.by_topic.get(topic)
+        return None if partitions is None else partitions.get(partition)
+
+    def put(self, topic: str, partition: int, committed: CommittedOffset) -> None:
+        """A commit has taken effect, unless a newer one is known."""
+        partitions = self.by_topic.setdefault(topic, {})
+        known = partitions.get(partition)
+        if known is None or known.log_offset <= committed.log_offset:
+            partitions[partition] = committed
+
+    def remove(self, topic: str, partition: int) -> bool:
+        """Forget a partition's offset, pending ones too; whether one was committed."""
+        for commits in self.transactional.values():
+            commits.pop((topic, partition), None)
+        self._unwritten.pop((topic, partition), None)
+        partitions = self.by_topic.get(topic)
+        if partitions is None or partitions.pop(partition, None) is None:
+            return False
+        if not partitions:
+            del self.by_topic[topic]
+        return True
+
+    def partitions_of(self, topic: str) -> list[TopicPartition]:
+        """The partitions of a topic that anything is known of."""
+        found = {(topic, partition) for partition in self.by_topic.get(topic, ())}
+        for commits in self.transactional.values():
+            found.update(key for key in commits if key[0] == topic)
+        return sorted(found)
+
+    # Commits on their way.
+
+    def begin_write(self, keys: Iterable[TopicPartition]) -> None:
+        """Records of these commits are being written."""
+        self._unwritten.update(iter(keys))
+
+    def end_write(self, keys: Iterable[TopicPartition]) -> None:
+        """They are written, or have failed."""
+        for key in keys:
+            if self._unwritten[key] <= 1:
+                self._unwritten.pop(key, None)
+            else:
+                self._unwritten[key] -= 1
+
+    def is_unwritten(self, topic: str, partition: int) -> bool:
+        """Whether a commit of the partition is on its way."""
+        return (topic, partition) in self._unwritten
+
+    def is_unstable(self, topic: str, partition: int) -> bool:
+        """Whether the offset may be replaced by a write or transaction in progress (KIP-447)."""
+        key = (topic, partition)
+        return key in self._unwritten or any(key in each for each in self.transactional.values())
+
+    # Transactions.
+
+    def add_transactional(self, producer_id: int, commits: Commits) -> None:
+        """Commits that take effect if the producer's transaction commits."""
+        self.transactional.setdefault(producer_id, {}).update(commits)
+
+    def end_transaction(self, producer_id: int, is_commit: bool) -> None:
+        """The producer's transaction has ended: its commits take effect or are forgotten."""
+        commits = self.transactional.pop(producer_id, {})
+        if is_commit:
+            for (topic, partition), committed in commits.items():
+                self.put(topic, partition, committed)

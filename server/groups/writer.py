@@ -1,0 +1,109 @@
+"""Writing to __consumer_offsets: one batch per decision, told when it is safe.
+
+A batch is safe once all in-sync replicas have it, and it is flushed where the topic's
+settings ask for that; what waits for that waits at most
+`offsets.commit.timeout.ms`. Errors of the log become those that group members know:
+a leader that moved is a coordinator that moved.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from barnabas.server.clock import Clock
+from barnabas.server.config import BrokerConfig
+from barnabas.server.delayed import Delayed
+from barnabas.server.errors import ApiError, code_of
+from barnabas.server.groups.shards import Shard
+from barnabas.storage.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE
+from barnabas.storage.builder import build_batch
+from barnabas.storage.errors import StorageError
+from barnabas.storage.managed_log import ManagedLog
+from barnabas.storage.producer_entry import AppendOrigin
+from barnabas.storage.records import Record
+from barnabas.wire.error_codes import ErrorCode
+
+KeyAndValue = tuple[bytes, bytes | None]
+Written = Callable[[ErrorCode, int], object]
+"""Told the error, or NONE and the offset of the batch."""
+Flush = Callable[[ManagedLog, Callable[[], object]], object]
+"""Flushes a log in the background and then calls back: `LogManager.flush`."""
+
+_FROM_LOG: dict[ErrorCode, ErrorCode] = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
+    ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
+}
+
+
+class Writer:
+    """Appends the coordinator's batches."""
+
+    def __init__(
+        self, config: BrokerConfig, clock: Clock, produces: Delayed, fetches: Delayed, flush: Flush
+    ) -> None:
+        self._config = config
+        self._flush = flush
+        self._clock = clock
+        self._produces = produces
+        self._fetches = fetches
+
+    def append(
+        self,
+        shard: Shard,
+        records: Sequence[KeyAndValue],
+        written: Written,
+        *,
+        base_sequence: int = NO_SEQUENCE,
+        producer_id: int = NO_PRODUCER_ID,
+        producer_epoch: int = NO_PRODUCER_EPOCH,
+        is_transactional: bool = False,
+    ) -> None:
+        """Append one batch and call `written` when it is safe, perhaps before this returns."""
+        now_ms = self._clock.now_ms()
+        batch = build_batch(
+            [Record(n, now_ms, key, value) for n, (key, value) in enumerate(records)],
+            codec=self._config.offsets_topic_compression_codec,
+            base_sequence=base_sequence,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            is_transactional=is_transactional,
+        )
+        acks = self._config.offsets_commit_required_acks
+        partition = shard.partition
+        try:
+            info = partition.append(batch, acks, now_ms, origin=AppendOrigin.COORDINATOR)
+        except (ApiError, StorageError) as error:
+            code = code_of(error)
+            written(_FROM_LOG.get(code, code), -1)
+            return
+        self._fetches.complete(partition.key)
+        end = info.last_offset + 1
+        if partition.is_settled(end, acks):
+            written(ErrorCode.NONE, info.first_offset)
+        else:
+            self._when_settled(shard, end, info.first_offset, acks, written)
+
+    def _when_settled(
+        self, shard: Shard, end: int, first: int, acks: int, written: Written
+    ) -> None:
+        partition = shard.partition
+
+        def settle(_: object) -> None:
+            if not partition.is_leader or shard.is_gone:
+                written(ErrorCode.NOT_COORDINATOR, -1)
+            elif not partition.is_settled(end, acks):
+                written(ErrorCode.REQUEST_TIMED_OUT, -1)
+            else:
+                written(ErrorCode.NONE, first)
+
+        def is_ready(_: object) -> bool:
+            return partition.is_settled(end, acks) or not partition.is_leader
+
+        if partition.is_flush_due(end):
+            self._flush(partition.log, partial(self._produces.complete, partition.key))
+        timeout_ms = self._config.offsets_commit_timeout_ms
+        self._produces.park([partition.key], timeout_ms, is_ready, lambda: None).then(settle)

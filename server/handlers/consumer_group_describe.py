@@ -1,0 +1,56 @@
+"""ConsumerGroupDescribe: groups of the consumer protocol (KIP-848), of which there are none yet.
+
+A classic group is no consumer group: GROUP_ID_NOT_FOUND, and clients go on to DescribeGroups.
+"""
+
+from barnabas.server.context import RequestContext
+from barnabas.server.errors import ApiError
+from barnabas.server.handlers import Versions
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.messages.consumer_group_describe import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+    DescribedGroup,
+)
+
+VERSIONS = Versions(0, 1)
+
+
+def handle(
+    request: ConsumerGroupDescribeRequest, context: RequestContext
+) -> ConsumerGroupDescribeResponse:
+    """Every group is refused, with the reason."""
+    return ConsumerGroupDescribeResponse(
+        groups=[_describe(group_id, context) for group_id in request.group_ids]
+    )
+
+
+def _describe(group_id: str, context: RequestContext) -> DescribedGroup:
+    try:
+        group = context.broker.groups.describe(group_id)
+    except ApiError as error:
+        return _refused(group_id, error.code, None)
+    if group is None:
+        return _refused(group_id, ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+    return _refused(
+        group_id, ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group."
+    )
+
+
+def _refused(group_id: str, error: ErrorCode, message: str | None) -> DescribedGroup:
+    return DescribedGroup(
+        error_code=int(error),
+        error_message=message,
+        group_id=group_id,
+        group_state="",
+        group_epoch=0,
+        assignment_epoch=0,
+        assignor_name="",
+    )
+
+
+def refuse(request: ConsumerGroupDescribeRequest, code: ErrorCode) -> ConsumerGroupDescribeResponse:
+    """Every group answers the error."""
+    return ConsumerGroupDescribeResponse(
+        groups=[_refused(group_id, code, None) for group_id in request.group_ids]
+    )

@@ -1,0 +1,94 @@
+"""FindCoordinator: which broker coordinates a group.
+
+* v1: transactional ids as well as groups, an error message. v4: several keys (KIP-699).
+  v6: share groups' keys (KIP-932), which are refused: INVALID_REQUEST.
+* The first question for a group makes __consumer_offsets; if that fails or takes too long:
+  COORDINATOR_NOT_AVAILABLE.
+"""
+
+from collections.abc import Coroutine
+from typing import Any
+
+from barnabas.server.context import RequestContext
+from barnabas.server.errors import ApiError
+from barnabas.server.groups.first_use import after_creation, is_first_use
+from barnabas.server.groups.partitioning import OFFSETS_TOPIC
+from barnabas.server.handlers import Versions
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.messages.find_coordinator import (
+    Coordinator,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+
+VERSIONS = Versions(0, 6)
+GROUP, TRANSACTION, SHARE = 0, 1, 2
+MESSAGES = {
+    ErrorCode.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
+    ErrorCode.INVALID_REQUEST: "There is no coordinator of this type.",
+}
+
+
+def handle(
+    request: FindCoordinatorRequest, context: RequestContext
+) -> FindCoordinatorResponse | Coroutine[Any, Any, FindCoordinatorResponse]:
+    """Answer at once, or make the topic first."""
+    if request.key_type == GROUP and is_first_use(context):
+        return after_creation(context, lambda: _answer(request, context))
+    return _answer(request, context)
+
+
+def _answer(request: FindCoordinatorRequest, context: RequestContext) -> FindCoordinatorResponse:
+    if context.api_version >= 4:
+        keys = request.coordinator_keys
+        return FindCoordinatorResponse(
+            coordinators=[_find(key, request.key_type, context) for key in keys]
+        )
+    found = _find(request.key, request.key_type, context)
+    return FindCoordinatorResponse(
+        error_code=found.error_code,
+        error_message=found.error_message,
+        node_id=found.node_id,
+        host=found.host,
+        port=found.port,
+    )
+
+
+def _find(key: str, key_type: int, context: RequestContext) -> Coordinator:
+    try:
+        return _coordinator_of(key, key_type, context)
+    except ApiError as error:
+        return Coordinator(
+            key=key,
+            node_id=-1,
+            host="",
+            port=-1,
+            error_code=int(error.code),
+            error_message=MESSAGES.get(error.code, ""),
+        )
+
+
+def _coordinator_of(key: str, key_type: int, context: RequestContext) -> Coordinator:
+    if key_type == TRANSACTION:
+        raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    if key_type != GROUP:
+        raise ApiError(ErrorCode.INVALID_REQUEST)
+    metadata = context.broker.metadata
+    partition = metadata.partition(OFFSETS_TOPIC, context.broker.groups.partition_of(key))
+    endpoint = metadata.leader_endpoint(partition, context.listener_name) if partition else None
+    if partition is None or endpoint is None:
+        raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    return Coordinator(key=key, node_id=partition.leader_id, host=endpoint.host, port=endpoint.port)
+
+
+def refuse(request: FindCoordinatorRequest, code: ErrorCode) -> FindCoordinatorResponse:
+    """Every key answers the error."""
+    return FindCoordinatorResponse(
+        error_code=int(code),
+        node_id=-1,
+        port=-1,
+        coordinators=[
+            Coordinator(key=key, node_id=-1, host="", port=-1, error_code=int(code))
+            for key in request.coordinator_keys
+        ],
+    )

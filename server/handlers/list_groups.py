@@ -1,0 +1,44 @@
+"""ListGroups: the groups that this broker coordinates.
+
+* v4: only those in some states (KIP-518); v5: only those of some types (KIP-848), by name, in
+  any case. While a partition is being loaded: COORDINATOR_LOAD_IN_PROGRESS beside what is known.
+"""
+
+from barnabas.server.context import RequestContext
+from barnabas.server.groups.group import Group
+from barnabas.server.handlers import Versions
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.messages.list_groups import (
+    ListedGroup,
+    ListGroupsRequest,
+    ListGroupsResponse,
+)
+
+VERSIONS = Versions(0, 5)
+CLASSIC = "classic"
+
+
+def handle(request: ListGroupsRequest, context: RequestContext) -> ListGroupsResponse:
+    """Every group that the filters leave."""
+    states = {state.lower() for state in request.states_filter}
+    types = {kind.lower() for kind in request.types_filter}
+    shards = context.broker.groups.shards
+    response = ListGroupsResponse()
+    if shards.is_loading:
+        response.error_code = int(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    if not types or CLASSIC in types:
+        response.groups = [
+            _listed(group)
+            for group in shards.groups()
+            if not states or group.state.value.lower() in states
+        ]
+    return response
+
+
+def _listed(group: Group) -> ListedGroup:
+    return ListedGroup(
+        group_id=group.group_id,
+        protocol_type=group.protocol_type or "",
+        group_state=group.state.value,
+        group_type=CLASSIC,
+    )

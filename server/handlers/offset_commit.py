@@ -1,0 +1,171 @@
+"""OffsetCommit: store a group's offsets.
+
+* v0 keeps them in the registry, at /consumers/<group>/offsets, as Kafka up to 3.9 does; v1 and
+  later in __consumer_offsets. v1: a commit timestamp for each.
+* v2-v4: how long to keep them; from v5 the broker decides (KIP-211). v6: leader epochs (KIP-320).
+* v7: static members (KIP-345). v10: topics by id (KIP-848): UNKNOWN_TOPIC_ID.
+* An unknown topic or partition is refused alone, the rest is stored; so is metadata that is too
+  long. No metadata is stored as an empty text.
+"""
+
+from collections.abc import Coroutine
+from typing import Any
+
+from barnabas.server.context import RequestContext
+from barnabas.server.delayed import Deferred
+from barnabas.server.errors import ApiError, code_of
+from barnabas.server.groups.commits import Committer
+from barnabas.server.groups.first_use import after_creation, is_first_use
+from barnabas.server.groups.offsets import Commits, CommittedOffset
+from barnabas.server.handlers import Versions
+from barnabas.server.registry.store import ZnodeError
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from barnabas.wire.uuids import ZERO_UUID
+
+VERSIONS = Versions(0, 10)
+Answers = dict[tuple[str, int], OffsetCommitResponsePartition]
+
+
+def handle(
+    request: OffsetCommitRequest, context: RequestContext
+) -> (
+    OffsetCommitResponse
+    | Deferred[OffsetCommitResponse]
+    | Coroutine[Any, Any, OffsetCommitResponse]
+):
+    """Store what can be stored; answered when it is safe."""
+    response = OffsetCommitResponse()
+    commits, answers = _sort_out(request, context, response)
+    if not commits:
+        return response
+    if context.api_version == 0:
+        return _commit_to_registry(request.group_id, commits, answers, response, context)
+    if is_first_use(context):
+        return after_creation(
+            context, lambda: _commit(request, commits, answers, response, context)
+        )
+    return _commit(request, commits, answers, response, context)
+
+
+def _commit(
+    request: OffsetCommitRequest,
+    commits: Commits,
+    answers: Answers,
+    response: OffsetCommitResponse,
+    context: RequestContext,
+) -> OffsetCommitResponse | Deferred[OffsetCommitResponse]:
+    committer = Committer(
+        request.generation_id_or_member_epoch, request.member_id, request.group_instance_id
+    )
+    deferred: Deferred[OffsetCommitResponse] = Deferred()
+
+    def done(error: ErrorCode) -> None:
+        _report(answers.values(), error)
+        deferred.give(response)
+
+    try:
+        context.broker.groups.commit(request.group_id, committer, commits, done)
+    except ApiError as error:
+        _report(answers.values(), error.code)
+        return response
+    return response if deferred.done else deferred
+
+
+def _sort_out(
+    request: OffsetCommitRequest, context: RequestContext, response: OffsetCommitResponse
+) -> tuple[Commits, Answers]:
+    """The offsets to store, and the answers that wait for that; the refused are answered."""
+    metadata = context.broker.metadata
+    by_id = context.api_version >= 10
+    commits: Commits = {}
+    answers: Answers = {}
+    for topic in request.topics:
+        name = metadata.name_of(topic.topic_id) if by_id else topic.name
+        known = metadata.topics.get(name) if name is not None else None
+        topic_answer = OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id)
+        response.topics.append(topic_answer)
+        for partition in topic.partitions:
+            answer = OffsetCommitResponsePartition(partition_index=partition.partition_index)
+            topic_answer.partitions.append(answer)
+            if name is None:
+                answer.error_code = int(ErrorCode.UNKNOWN_TOPIC_ID)
+            elif known is None or not 0 <= partition.partition_index < len(known.partitions):
+                answer.error_code = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            elif _is_too_long(partition.committed_metadata, context):
+                answer.error_code = int(ErrorCode.OFFSET_METADATA_TOO_LARGE)
+            else:
+                key = (name, partition.partition_index)
+                commits[key] = _committed(partition, request, context)
+                commits[key].topic_id = known.topic_id if _keeps_ids(context) else ZERO_UUID
+                answers[key] = answer
+    return commits, answers
+
+
+def _is_too_long(text: str | None, context: RequestContext) -> bool:
+    return text is not None and len(text) > context.broker.config.offset_metadata_max_bytes
+
+
+def _keeps_ids(context: RequestContext) -> bool:
+    return context.broker.config.release >= 4
+
+
+def _committed(
+    partition: OffsetCommitRequestPartition, request: OffsetCommitRequest, context: RequestContext
+) -> CommittedOffset:
+    now_ms = context.broker.clock.now_ms()
+    timestamp_ms = partition.commit_timestamp
+    retention_ms = request.retention_time_ms
+    return CommittedOffset(
+        partition.committed_offset,
+        partition.committed_leader_epoch,
+        partition.committed_metadata or "",
+        now_ms if timestamp_ms == -1 else timestamp_ms,
+        None if retention_ms == -1 else now_ms + retention_ms,
+    )
+
+
+async def _commit_to_registry(
+    group_id: str,
+    commits: Commits,
+    answers: Answers,
+    response: OffsetCommitResponse,
+    context: RequestContext,
+) -> OffsetCommitResponse:
+    consumers = context.broker.registry.consumers
+    for (topic, partition), committed in commits.items():
+        try:
+            await consumers.write_offset(group_id, topic, partition, committed.offset)
+        except ZnodeError as error:
+            answers[topic, partition].error_code = int(code_of(error))
+    return response
+
+
+def _report(answers: Any, error: ErrorCode) -> None:
+    for answer in answers:
+        answer.error_code = int(error)
+
+
+def refuse(request: OffsetCommitRequest, code: ErrorCode) -> OffsetCommitResponse:
+    """Every partition answers the error."""
+    return OffsetCommitResponse(
+        topics=[
+            OffsetCommitResponseTopic(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partitions=[
+                    OffsetCommitResponsePartition(
+                        partition_index=partition.partition_index, error_code=int(code)
+                    )
+                    for partition in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
