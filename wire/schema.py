@@ -11,7 +11,6 @@ bound to version 7. A span of versions is `since` alone (open to the newest) or 
 (first, last).
 """
 
-import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform
 
@@ -235,7 +234,7 @@ class Message(Struct):
 def struct(cls: type[T]) -> type[T]:
     """Make a slotted class of a declaration whose annotated attributes are fields."""
     fields = []
-    for name in inspect.get_annotations(cls):
+    for name in cls.__annotations__:
         declared = cls.__dict__[name]
         declared.name = name
         fields.append(declared)
@@ -243,10 +242,21 @@ def struct(cls: type[T]) -> type[T]:
     body = {k: v for k, v in cls.__dict__.items() if k not in names | {"__dict__", "__weakref__"}}
     body["__slots__"] = (*(f.name for f in fields), UNKNOWN)
     body["FIELDS"] = tuple(fields)
-    body["__init__"] = make_init(fields)
+    body["__init__"] = first_init(fields)
     made = cast(type[T], type(cls.__name__, cls.__bases__, body))
     made.KIND = StructKind(made)  # type: ignore[attr-defined]  # declared by Struct
     return made
+
+
+def first_init(fields: list[Field]) -> Callable[..., None]:
+    """An `__init__` that puts the compiled one in its place: a decoder never asks for it."""
+
+    def __init__(self: Any, *args: Any, **values: Any) -> None:
+        made: Any = type(self)
+        made.__init__ = make_init(fields)
+        made.__init__(self, *args, **values)
+
+    return __init__
 
 
 def make_init(fields: list[Field]) -> Callable[..., None]:
