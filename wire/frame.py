@@ -119,7 +119,7 @@ class FrameBuffer:
         needed = waiting + wanted
         size = len(self._buffer)
         if needed > size:
-            size = min(needed, max(2 * size, 2 * waiting))
+            size = min(needed, max(2 * size, 2 * waiting, FIRST_BYTES))
         elif needed < FIRST_BYTES < size // 8:
             size = FIRST_BYTES
         fresh = bytearray(size) if size != len(self._buffer) else self._buffer
