@@ -10,7 +10,8 @@ from barnabas.storage.batch_filter import FilteredBatch
 from barnabas.storage.file_slice import FileCache
 from barnabas.storage.fs import Buffer, remove_path, write_all
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.segment import SEGMENT_EXTENSIONS, Segment, segment_path
+from barnabas.storage.segment import Segment
+from barnabas.storage.segment_files import SEGMENT_EXTENSIONS, segment_path
 from barnabas.storage.transaction_index import AbortedTransaction
 
 SUFFIX: Final = ".cleaned"

@@ -30,7 +30,7 @@ from barnabas.storage.legacy import decode_legacy
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.offset_index import MAX_RELATIVE_OFFSET
 from barnabas.storage.offset_map import OffsetMap
-from barnabas.storage.segment import INDEX, LOG, TIME_INDEX, segment_path
+from barnabas.storage.segment_files import INDEX, LOG, TIME_INDEX, segment_path
 from barnabas.storage.transaction_index import AbortedTransaction
 
 DEDUPE_BUFFER_BYTES = 128 << 20

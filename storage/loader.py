@@ -7,7 +7,9 @@ producer state are brought in line. An empty partition costs one directory listi
 """
 
 import logging
+from contextlib import suppress
 
+from barnabas.storage.batch_reader import read_batches
 from barnabas.storage.errors import CorruptBatch, CorruptCheckpoint, CorruptIndex
 from barnabas.storage.file_slice import FileCache
 from barnabas.storage.fs import remove_path
@@ -18,13 +20,13 @@ from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_state import LoadReport
 from barnabas.storage.producer_rebuild import rebuild_producers
 from barnabas.storage.producer_state import ProducerState
-from barnabas.storage.segment import (
+from barnabas.storage.segment import Segment
+from barnabas.storage.segment_files import (
     INDEX,
     LOG,
     SEGMENT_EXTENSIONS,
     TIME_INDEX,
     TRANSACTION_INDEX,
-    Segment,
 )
 from barnabas.storage.segment_recovery import recover_segment
 from barnabas.storage.segments import Segments
@@ -40,6 +42,7 @@ class Loader:
         "_clean_shutdown",
         "_config",
         "_directory",
+        "_epochs_are_lost",
         "_expiration_ms",
         "_names",
         "_now_ms",
@@ -78,6 +81,7 @@ class Loader:
         self.epochs = LeaderEpochs(files.fs, directory)
         self.report = LoadReport()
         self._names: set[str] = set()
+        self._epochs_are_lost = False
         self.producers = ProducerState(files.fs, directory)
 
     def load(self) -> None:
@@ -91,9 +95,9 @@ class Loader:
         self.producers.snapshots = sorted(
             int(name[:20]) for name in self._names if name[20:] == ".snapshot"
         )
-        self._load_segments()
+        suspects = self._load_segments()
         if self.segments:
-            self._settle()
+            self._settle(suspects)
         else:
             self._start_empty()
 
@@ -106,32 +110,37 @@ class Loader:
             self.epochs.load()
         except CorruptCheckpoint as error:
             self._say(f"{error.reason}; it is made anew")
+            self._epochs_are_lost = True
 
-    def _load_segments(self) -> None:
-        names = self._names
+    def _load_segments(self) -> list[Segment]:
+        """Find the segments: those whose indexes are missing or make no sense."""
+        names, suspects = self._names, []
         for name in sorted(names):
             stem, extension = name[:20], name[20:]
             if extension == LOG:
-                self._load_segment(int(stem))
+                segment = self._load_segment(int(stem))
+                if segment is not None:
+                    suspects.append(segment)
             elif extension in SEGMENT_EXTENSIONS and stem + LOG not in names:
                 self._say(f"{name} has no .log file; it is removed")
                 remove_path(self.files.fs, f"{self._directory}/{name}")
+        return suspects
 
-    def _load_segment(self, base_offset: int) -> None:
+    def _load_segment(self, base_offset: int) -> Segment | None:
         stem = f"{base_offset:020d}"
         segment = self._new_segment(base_offset, stem + TRANSACTION_INDEX in self._names)
         segment.attach(self.files.fs.stat(segment.log_file.path).st_size)
+        self.segments.add(segment)
         if not {stem + INDEX, stem + TIME_INDEX} <= self._names:
             if segment.size_bytes and self._clean_shutdown:
                 self._say(f"{stem}{LOG} lacks an index")
-            self._recover(segment)
-        else:
-            try:
-                segment.transaction_index.entries()
-            except CorruptIndex as error:
-                self._say(error.reason)
-                self._recover(segment)
-        self.segments.add(segment)
+            return segment
+        try:
+            segment.transaction_index.entries()
+        except CorruptIndex as error:
+            self._say(error.reason)
+            return segment
+        return None
 
     def _new_segment(self, base_offset: int, has_aborted: bool = False) -> Segment:
         return Segment(
@@ -163,10 +172,17 @@ class Loader:
         self.report.recovered_segments.append(segment.base_offset)
         return cut
 
-    def _settle(self) -> None:
+    def _settle(self, suspects: list[Segment]) -> None:
         """Agree on where the log ends, and bring everything else in line with it."""
+        if self._epochs_are_lost:
+            self._find_epochs()
+        unflushed = []
         if not self._clean_shutdown:
-            self._recover_unflushed()
+            unflushed = self.segments.between(self.recovery_point, _FAR)
+        for segment in suspects:
+            if segment not in unflushed:
+                self._recover(segment)
+        self._recover_unflushed(unflushed)
         end = self._end_of_last_segment()
         if end < self.log_start_offset:
             self._say(f"ends at {end}, below its start {self.log_start_offset}; starts anew")
@@ -179,12 +195,32 @@ class Loader:
         self.recovery_point = end if self._clean_shutdown else min(self.recovery_point, end)
         self._settle_epochs_and_producers()
 
-    def _recover_unflushed(self) -> None:
-        unflushed = self.segments.between(self.recovery_point, _FAR)
+    def _find_epochs(self) -> None:
+        """From the batches themselves, as far as they are batches."""
+        for segment in self.segments:
+            with suppress(CorruptBatch):
+                fd = segment.log_file.open().fd
+                for _, header, _ in read_batches(self.files.fs.pread, fd, 0, segment.size_bytes):
+                    if header.partition_leader_epoch > self.epochs.latest_epoch:
+                        self.epochs.assign(header.partition_leader_epoch, header.base_offset)
+
+    def _recover_unflushed(self, unflushed: list[Segment]) -> None:
         for number, segment in enumerate(unflushed):
-            if self._recover(segment):
-                self._drop(unflushed[number + 1 :])
+            rest = unflushed[number + 1 :]
+            if self._recover(segment) or (rest and self._has_lost_its_end(segment, rest[0])):
+                self._drop(rest)
                 return
+
+    def _has_lost_its_end(self, segment: Segment, following: Segment) -> bool:
+        """Did a power cut keep the next segment but not all of this one?
+
+        Only compaction leaves gaps between segments otherwise.
+        """
+        end = segment.read_next_offset()
+        if self._config.compact or end == following.base_offset:
+            return False
+        self._say(f"nothing between {end} and {following.base_offset}")
+        return True
 
     def _drop(self, segments: list[Segment]) -> None:
         fs = self.files.fs
@@ -208,7 +244,6 @@ class Loader:
             self._say(error.reason)
             self.segments.remove(segment.base_offset)
             self._recover(segment)
-            self.segments.add(segment)
             return segment.read_next_offset()
 
     def _settle_epochs_and_producers(self) -> None:

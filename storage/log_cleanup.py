@@ -13,7 +13,8 @@ from collections.abc import Sequence
 
 from barnabas.storage.fs import exists, remove_path, sync_directory
 from barnabas.storage.log_roll import LogRoll
-from barnabas.storage.segment import TRANSACTION_INDEX, Segment, segment_path
+from barnabas.storage.segment import Segment
+from barnabas.storage.segment_files import TRANSACTION_INDEX, segment_path
 
 DELETED, CLEANED, SWAP = ".deleted", ".cleaned", ".swap"
 

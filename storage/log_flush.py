@@ -17,6 +17,8 @@ class Flush:
     """Files to be synced so that everything below `offset` is durable."""
 
     offset: int
+    truncations: int
+    """How often the log had been truncated when this began."""
     fs: FileSystem
     directory: str | None
     open_files: list[OpenFile]
@@ -64,24 +66,28 @@ class LogFlush(LogTruncate):
             self._fail(error)
 
     def _begin_flush(self, end: int) -> Flush:
-        files: list[OpenFile] = []
-        for segment in self.segments.between(self.recovery_point, end):
-            if segment.exists:
-                files.extend(segment.files_to_sync())
-        paths = []
-        if self.epochs.unsynced:
-            paths.append(self.epochs.path)
-            self.epochs.unsynced = False
+        epochs, snapshots = self.epochs, self.producers.snapshots
+        segments = [each for each in self.segments.between(self.recovery_point, end) if each.exists]
+        files = [file for segment in segments for file in segment.files_to_sync()]
+        paths = [epochs.path] if epochs.unsynced else []
         paths.extend(
-            self.producers.snapshot_path(snapshot)
-            for snapshot in self.producers.snapshots
-            if self.recovery_point <= snapshot <= end
+            self.producers.snapshot_path(offset)
+            for offset in snapshots
+            if self.recovery_point <= offset <= end
         )
-        return Flush(end, self.fs, self.directory, files, paths)
+        are_durable = not epochs.unsynced and all(each.names_are_durable for each in segments)
+        epochs.unsynced = False
+        for segment in segments:
+            segment.names_are_durable = True
+        return Flush(
+            end, self.truncations, self.fs, None if are_durable else self.directory, files, paths
+        )
 
     def end_flush(self, flush: Flush) -> None:
-        """The sync has succeeded: the recovery point follows."""
-        self.recovery_point = max(self.recovery_point, min(flush.offset, self.log_end_offset))
+        """The sync has succeeded: the recovery point follows, unless it was of a log that has
+        been truncated since."""
+        if flush.truncations == self.truncations:
+            self.recovery_point = max(self.recovery_point, flush.offset)
 
     def flush(self, offset: int | None = None) -> None:
         """Make everything below `offset` (the log end) durable, waiting for it here."""

@@ -8,7 +8,6 @@ from barnabas.storage.decoder import decode_batch
 from barnabas.storage.errors import CorruptIndex
 from barnabas.storage.log_read import LogRead
 from barnabas.storage.segment import Segment
-from barnabas.storage.segment_recovery import rebuild_indexes
 
 
 @dataclass(slots=True, frozen=True)
@@ -48,15 +47,13 @@ class LogOffsets(LogRead):
             self._fail(error)
         return None
 
-    def _largest_timestamp(self, segment: Segment) -> tuple[int, int]:
-        try:
-            return segment.largest_timestamp()
-        except CorruptIndex:
-            rebuild_indexes(segment)
-            return segment.largest_timestamp()
-
     def _search_timestamp(self, segment: Segment, timestamp_ms: int) -> TimestampedOffset | None:
-        start = max(segment.time_index.lookup(timestamp_ms)[1], self.log_start_offset)
+        try:
+            found = segment.time_index.lookup(timestamp_ms)[1]
+        except CorruptIndex as error:
+            self._mend(segment, error)
+            found = segment.time_index.lookup(timestamp_ms)[1]
+        start = max(found, self.log_start_offset)
         position = segment.offset_index.lookup(start)[1]
         fd = segment.log_file.open().fd
         for _, header, chunk in read_batches(

@@ -4,7 +4,6 @@ from barnabas.storage.errors import CorruptIndex, OffsetOutOfRange
 from barnabas.storage.log_state import LogState
 from barnabas.storage.read_result import ReadBound, ReadResult
 from barnabas.storage.segment import Segment
-from barnabas.storage.segment_recovery import rebuild_indexes
 from barnabas.storage.transaction_index import AbortedTransaction
 
 _HIGH_WATERMARK, _LAST_STABLE = ReadBound.HIGH_WATERMARK, ReadBound.LAST_STABLE
@@ -71,8 +70,8 @@ class LogRead(LogState):
         """`Segment.locate`, with an index that turns out to be bad made anew."""
         try:
             return segment.locate(offset)
-        except (CorruptIndex, FileNotFoundError):
-            rebuild_indexes(segment)
+        except (CorruptIndex, FileNotFoundError) as error:
+            self._mend(segment, error)
             return segment.locate(offset)
 
     def _end_position(self, segment: Segment, end: int) -> int:

@@ -3,7 +3,8 @@
 from barnabas.storage.fs import remove_path
 from barnabas.storage.log_state import LogState
 from barnabas.storage.offset_index import MAX_RELATIVE_OFFSET
-from barnabas.storage.segment import SEGMENT_EXTENSIONS, Segment, segment_path
+from barnabas.storage.segment import Segment
+from barnabas.storage.segment_files import SEGMENT_EXTENSIONS, segment_path
 
 
 class LogRoll(LogState):

@@ -10,19 +10,23 @@ Time always comes from the caller. An `OSError` becomes `LogDirectoryFailed`: af
 is known of what is on the disk, so the directory's logs are not to be used again.
 """
 
+import logging
 from collections import deque
 from dataclasses import dataclass, field
 from random import randrange
 from typing import NoReturn
 
-from barnabas.storage.errors import LogDirectoryFailed
+from barnabas.storage.errors import CorruptBatch, CorruptIndex, LogDirectoryFailed
 from barnabas.storage.file_slice import FileCache
 from barnabas.storage.leader_epochs import LeaderEpochs
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.producer_state import ProducerState
 from barnabas.storage.segment import Segment
+from barnabas.storage.segment_recovery import rebuild_indexes
 from barnabas.storage.segments import Segments
 from barnabas.storage.topic_rules import append_rules
+
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -67,6 +71,7 @@ class LogState:
         "recovery_point",
         "segments",
         "topic_partition",
+        "truncations",
     )
 
     def __init__(
@@ -93,6 +98,7 @@ class LogState:
         self.obeys_message_format = obeys_message_format
         self.producer_id_expiration_ms = 86_400_000
         self.load_report = LoadReport()
+        self.truncations = 0
         self.log_start_offset = self.log_end_offset = 0
         self.high_watermark = self.recovery_point = 0
         self._first_unstable_offset: int | None = None
@@ -166,3 +172,21 @@ class LogState:
         raise LogDirectoryFailed(
             f"{self.directory}: {error}", topic_partition=self.topic_partition
         ) from error
+
+    def _mend(self, segment: Segment, error: CorruptIndex | FileNotFoundError) -> None:
+        """Make a segment's bad indexes anew, once; after that it is the batches that are bad."""
+        if segment.was_mended:
+            raise CorruptBatch(str(error), topic_partition=self.topic_partition) from error
+        _logger.warning("%s; the indexes are made anew", error)
+        segment.was_mended = True
+        try:
+            rebuild_indexes(segment)
+        except CorruptBatch as bad:
+            raise bad.located(self.topic_partition) from None
+
+    def _largest_timestamp(self, segment: Segment) -> tuple[int, int]:
+        try:
+            return segment.largest_timestamp()
+        except (CorruptIndex, FileNotFoundError) as error:
+            self._mend(segment, error)
+            return segment.largest_timestamp()

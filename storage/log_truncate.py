@@ -34,6 +34,7 @@ class LogTruncate(LogCleanup):
         for segment in [each for each in self.segments if each.base_offset > offset]:
             self.segments.remove(segment.base_offset)
             self._set_aside(segment, now_ms)
+        self.truncations += 1
         self._active = self.segments.last
         self._active.truncate_to(offset, now_ms)
         self.log_end_offset = offset
@@ -63,6 +64,7 @@ class LogTruncate(LogCleanup):
             for segment in list(self.segments):
                 self.segments.remove(segment.base_offset)
                 self._set_aside(segment, now_ms)
+            self.truncations += 1
             self._active = self._new_segment(offset, now_ms)
             self.segments.add(self._active)
             if offset:

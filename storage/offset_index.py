@@ -25,7 +25,7 @@ MAX_RELATIVE_OFFSET: Final = 0x7FFFFFFF
 class OffsetIndex(IndexFile):
     """Where to start reading for an offset."""
 
-    __slots__ = ("last_offset",)
+    __slots__ = ("last_offset", "last_position")
 
     ENTRY = _ENTRY
 
@@ -33,6 +33,7 @@ class OffsetIndex(IndexFile):
         super().__init__(files, path, base_offset, max_bytes)
         self.last_offset = base_offset
         """Offset of the last entry; the base offset while there is none."""
+        self.last_position = 0
 
     def load(self) -> None:
         super().load()
@@ -43,14 +44,14 @@ class OffsetIndex(IndexFile):
             )
 
     def _note_last_entry(self) -> None:
-        relative = self.entry(self.count - 1)[0] if self.count else 0
+        relative, self.last_position = self.entry(self.count - 1) if self.count else (0, 0)
         self.last_offset = self.base_offset + relative
 
     def start_empty(self) -> None:
         """Begin without entries, whatever the file holds."""
         self.count = self._written = 0
         self._tail.clear()
-        self.last_offset = self.base_offset
+        self.last_offset, self.last_position = self.base_offset, 0
 
     @property
     def is_full(self) -> bool:
@@ -63,14 +64,14 @@ class OffsetIndex(IndexFile):
             raise ValueError(f"{self.file.path}: {offset} is not above {self.last_offset}")
         self._tail += _ENTRY.pack(offset - self.base_offset, position)
         self.count += 1
-        self.last_offset = offset
+        self.last_offset, self.last_position = offset, position
         if len(self._tail) >= PAGE_BYTES:
             self.spill()
 
     def lookup(self, offset: int) -> tuple[int, int]:
         """(offset, position) of the last entry at or below `offset`, or (base offset, 0)."""
         target = offset - self.base_offset
-        entry = None
+        entry: tuple[int, ...] | None = None
         if self._written > _WINDOW_ENTRIES and not self._tail:
             entry = self._guess(target)
         if entry is None:

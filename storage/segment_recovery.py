@@ -68,16 +68,16 @@ def _replay(segment: Segment, producers: ProducerState, found: FoundBatch) -> No
 
 
 def rebuild_indexes(segment: Segment) -> None:
-    """Make the offset and time index anew from the batch headers alone."""
-    fs = segment.files.fs
+    """Make the offset and time index anew from the batch headers; CorruptBatch if they are bad."""
     end = segment.size_bytes
     segment.reset_offset_and_time_index()
-    for position, header, _ in read_batches(fs.pread, segment.log_file.open().fd, 0, end):
-        segment.note_batch(
-            position,
-            header.size_bytes,
-            header.last_offset,
-            header.max_timestamp,
-            header.last_offset,
-        )
-    segment.finish()
+    fd = segment.log_file.open().fd
+    try:
+        for position, header, _ in read_batches(segment.files.fs.pread, fd, 0, end):
+            last_offset = header.last_offset
+            segment.note_batch(
+                position, header.size_bytes, last_offset, header.max_timestamp, last_offset
+            )
+    finally:
+        segment.size_bytes = end
+        segment.finish()

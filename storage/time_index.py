@@ -21,7 +21,7 @@ NO_TIMESTAMP: Final = -1
 class TimeIndex(IndexFile):
     """Where the timestamps of a segment reach which value."""
 
-    __slots__ = ("last_offset", "last_timestamp")
+    __slots__ = ("_is_verified", "last_offset", "last_timestamp")
 
     ENTRY = _ENTRY
 
@@ -29,11 +29,13 @@ class TimeIndex(IndexFile):
         super().__init__(files, path, base_offset, max_bytes)
         self.last_timestamp = NO_TIMESTAMP
         """Timestamp of the last entry in ms; -1 while there is none."""
+        self._is_verified = True
         self.last_offset = base_offset
         """Offset of the last entry; the base offset while there is none."""
 
     def load(self) -> None:
         super().load()
+        self._is_verified = False
         self._note_last_entry()
         if self.count and self.last_timestamp < self.entry(0)[0]:
             raise CorruptIndex(f"{self.file.path}: the last timestamp is below the first one")
@@ -49,6 +51,7 @@ class TimeIndex(IndexFile):
         """Begin without entries, whatever the file holds."""
         self.count = self._written = 0
         self._tail.clear()
+        self._is_verified = True
         self._note_last_entry()
 
     @property
@@ -70,11 +73,22 @@ class TimeIndex(IndexFile):
             self.spill()
 
     def lookup(self, timestamp: int) -> tuple[int, int]:
-        """(timestamp, offset) of the last entry at or below, or (-1, base offset)."""
+        """(timestamp, offset) of the last entry at or below, or (-1, base offset).
+
+        The first time all entries are looked at; CorruptIndex unless they rise.
+        """
+        if not self._is_verified:
+            self._verify()
         entry = self.find_floor(0, timestamp)[1]
         if entry is None:
             return NO_TIMESTAMP, self.base_offset
         return entry[0], self.base_offset + entry[1]
+
+    def _verify(self) -> None:
+        timestamps, offsets = zip(*self.stored_entries(), strict=True) if self.count else ((), ())
+        if sorted(set(timestamps)) != list(timestamps) or sorted(offsets) != list(offsets):
+            raise CorruptIndex(f"{self.file.path}: the entries do not rise")
+        self._is_verified = True
 
     def truncate_to(self, offset: int) -> None:
         """Drop the entries at or above `offset`."""

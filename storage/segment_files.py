@@ -1,0 +1,146 @@
+"""The files of one segment: `.log`, `.index`, `.timeindex` and `.txnindex`, opened when needed.
+
+All are made by the first append (`.txnindex` by the first aborted transaction) or, for a
+segment whose base offset has to outlive a restart, by `create`. A segment that is not in use
+holds no descriptor; the file cache lends it one.
+"""
+
+from contextlib import suppress
+from typing import Final
+
+from barnabas.storage.errors import CorruptIndex
+from barnabas.storage.file_slice import CachedFile, FileCache, FileSlice, OpenFile
+from barnabas.storage.offset_index import OffsetIndex
+from barnabas.storage.time_index import TimeIndex
+from barnabas.storage.transaction_index import TransactionIndex
+
+LOG, INDEX, TIME_INDEX, TRANSACTION_INDEX = ".log", ".index", ".timeindex", ".txnindex"
+SEGMENT_EXTENSIONS: Final = (LOG, INDEX, TIME_INDEX, TRANSACTION_INDEX)
+
+
+def segment_path(directory: str, base_offset: int, extension: str, suffix: str = "") -> str:
+    """Path of one of a segment's files; `suffix` is "", .cleaned, .swap or .deleted."""
+    return f"{directory}/{base_offset:020d}{extension}{suffix}"
+
+
+class SegmentFiles:
+    """A `.log` file and its three indexes, as files."""
+
+    __slots__ = (
+        "_indexes_loaded",
+        "_offset_index",
+        "_time_index",
+        "base_offset",
+        "exists",
+        "files",
+        "is_index_full",
+        "log_file",
+        "names_are_durable",
+        "size_bytes",
+        "transaction_index",
+    )
+
+    def __init__(
+        self,
+        files: FileCache,
+        directory: str,
+        base_offset: int,
+        index_bytes: int,
+        suffix: str,
+        has_aborted: bool,
+    ) -> None:
+        def path(extension: str) -> str:
+            return segment_path(directory, base_offset, extension, suffix)
+
+        self.files = files
+        self.base_offset = base_offset
+        self.log_file = CachedFile(files, path(LOG))
+        self._offset_index = OffsetIndex(files, path(INDEX), base_offset, index_bytes)
+        self._time_index = TimeIndex(files, path(TIME_INDEX), base_offset, index_bytes)
+        self.transaction_index = TransactionIndex(
+            files, path(TRANSACTION_INDEX), base_offset, exists=has_aborted
+        )
+        self._indexes_loaded = True
+        self.is_index_full = False
+        self.exists = False
+        self.names_are_durable = False
+        """Whether the directory has been synced since a file was made."""
+        self.size_bytes = 0
+
+    def create(self) -> None:
+        """Make the files of an empty segment, so that its base offset outlives a restart."""
+        self.log_file.create()
+        self.exists = True
+        self._offset_index.trim()
+        self._time_index.trim()
+
+    @property
+    def offset_index(self) -> OffsetIndex:
+        """The offset index, read and checked on first use; CorruptIndex if it is bad."""
+        if not self._indexes_loaded:
+            self._load_indexes()
+        return self._offset_index
+
+    @property
+    def time_index(self) -> TimeIndex:
+        """The time index, read and checked on first use; CorruptIndex if it is bad."""
+        if not self._indexes_loaded:
+            self._load_indexes()
+        return self._time_index
+
+    def _load_indexes(self) -> None:
+        self._offset_index.load()
+        self._time_index.load()
+        if self._offset_index.last_position >= max(self.size_bytes, 1):
+            raise CorruptIndex(f"{self._offset_index.file.path} points past the end of the .log")
+        self._indexes_loaded = True
+        self.is_index_full = self._offset_index.is_full or self._time_index.is_full
+
+    def slice(self, position: int, size: int) -> FileSlice:
+        """A stretch of the `.log` file to send."""
+        file = self.log_file
+        return FileSlice(self.files.fs, file.opened or file.open(), position, size)
+
+    def files_to_sync(self) -> list[OpenFile]:
+        """Write out what is still in memory; the files to sync so that it is durable."""
+        files = [self.log_file.open()]
+        if self._indexes_loaded:
+            self._offset_index.spill()
+            self._time_index.spill()
+            files += [index.file.create() for index in (self._offset_index, self._time_index)]
+        if self.transaction_index.exists:
+            files.append(self.transaction_index.file.open())
+        return files
+
+    def sync(self) -> None:
+        """Make everything appended so far durable."""
+        for file in self.files_to_sync() if self.exists else ():
+            self.files.fs.fsync(file.fd)
+
+    def cut(self, position: int) -> None:
+        """Let the `.log` file end at `position`."""
+        if self.log_file.size() != position:
+            self.files.fs.ftruncate(self.log_file.open().fd, position)
+        self.size_bytes = position
+
+    def close(self) -> None:
+        """Give up the descriptors; slices keep theirs."""
+        self.log_file.close()
+        self._offset_index.close()
+        self._time_index.close()
+        self.transaction_index.close()
+
+    def each_file(self) -> tuple[CachedFile, ...]:
+        """The four files, whether they exist or not, the `.log` first."""
+        return (
+            self.log_file,
+            self._offset_index.file,
+            self._time_index.file,
+            self.transaction_index.file,
+        )
+
+    def change_suffix(self, old: str, new: str) -> None:
+        """Rename the files from one suffix to another; missing ones are passed over."""
+        for file in self.each_file():
+            with suppress(FileNotFoundError):
+                file.rename(file.path.removesuffix(old) + new)
