@@ -29,7 +29,7 @@ from barnabas.wire.uuids import ZERO_UUID
 
 VERSIONS = Versions(0, 13)
 # Bits of AclOperation without an authorizer: everything that applies to the resource (KIP-430).
-CLUSTER_OPERATIONS = sum(1 << code for code in (4, 5, 7, 8, 9, 10, 11, 12))
+CLUSTER_OPERATIONS = sum(1 << code for code in (5, 7, 8, 9, 10, 11, 12))
 TOPIC_OPERATIONS = sum(1 << code for code in (3, 4, 5, 6, 7, 8, 10, 11))
 
 
