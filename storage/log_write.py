@@ -22,7 +22,10 @@ class LogWrite(LogCleanup):
         file, and the epoch is assigned again when it is led again.
         """
         if self.epochs.assign(epoch, start_offset) and self.log_end_offset > 0:
-            self.epochs.write()
+            try:
+                self.epochs.write()
+            except OSError as error:
+                self._fail(error)
 
     def _prepare(
         self, leader_epoch: int, size: int, timestamp: int, last_offset: int, now_ms: int
@@ -31,9 +34,12 @@ class LogWrite(LogCleanup):
         epochs = self.epochs
         if leader_epoch not in (-1, epochs.latest_epoch):
             epochs.assign(leader_epoch, self.log_end_offset)
-        epochs.write()
-        if self._should_roll(self._active, size, timestamp, last_offset, now_ms):
-            return self.roll(now_ms)
+        try:
+            epochs.write()
+            if self._should_roll(self._active, size, timestamp, last_offset, now_ms):
+                return self.roll(now_ms)
+        except OSError as error:
+            self._fail(error)
         return self._active
 
     def _write_set(
