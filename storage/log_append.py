@@ -103,17 +103,17 @@ class LogAppend(LogWrite):
         last = first + delta
         segment = self._active
         used = segment.size_bytes
-        if (
-            leader_epoch != self.epochs.latest_epoch
-            or not used
-            or used + size > self._segment_bytes
-            or segment.is_index_full
-            or timestamp - segment.first_timestamp > self._segment_ms - segment.roll_jitter_ms
-            or last - segment.base_offset > 0x7FFFFFFF
-        ):
-            segment = self._prepare(leader_epoch, size, timestamp, last, now_ms)
-        _stamp_prefix(buffer, 0, first, length, leader_epoch)
         try:
+            if (
+                leader_epoch != self.epochs.latest_epoch
+                or not used
+                or used + size > self._segment_bytes
+                or segment.is_index_full
+                or timestamp - segment.first_timestamp > self._segment_ms - segment.roll_jitter_ms
+                or last - segment.base_offset > 0x7FFFFFFF
+            ):
+                segment = self._prepare(leader_epoch, size, timestamp, last, now_ms)
+            _stamp_prefix(buffer, 0, first, length, leader_epoch)
             segment.append(buffer, first, last, timestamp, last)
         except OSError as error:
             self._fail(error)

@@ -35,17 +35,22 @@ class LogRoll(LogState):
         """Close the active segment and go on in a new one, whose files exist from now on.
 
         The producers' state as of the new base offset is saved beside it. The recovery point
-        stays: a flush up to the new base offset (`flush_up_to`) is due.
+        stays: a flush up to the new base offset is due.
         """
         base_offset = max(expected_offset, self.log_end_offset)
-        active = self._active
-        if base_offset == active.base_offset:
-            if active.size_bytes:
+        try:
+            if base_offset != self._active.base_offset:
+                return self._roll(base_offset, now_ms)
+            if self._active.size_bytes:
                 raise ValueError(f"{self.topic_partition}: segment {base_offset} already exists")
-            active.create()
-            return active
+            self._active.create()
+            return self._active
+        except OSError as error:
+            self._fail(error)
+
+    def _roll(self, base_offset: int, now_ms: int) -> Segment:
         self._remove_leftovers(base_offset)
-        active.finish()
+        self._active.finish()
         segment = self._new_segment(base_offset, now_ms)
         segment.create()
         self.segments.add(segment)
