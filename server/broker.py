@@ -228,7 +228,7 @@ class Broker:
             self.produces.complete_all((topic.name, index))
         self.metrics.forget_topic(topic.name)
         if topic.name == OFFSETS_TOPIC:
-            self.groups.resigned_all()
+            self.groups.leadership.resigned_all()
         self.groups.topics_deleted([topic.name])
         self.topics.changed(topic.name)
 
@@ -237,9 +237,9 @@ class Broker:
         for info in topic.partitions:
             partition = self.replicas.find(topic.name, info.index)
             if partition is not None and partition.is_leader:
-                self.groups.elected(partition)
+                self.groups.leadership.elected(partition)
             else:
-                self.groups.resigned(info.index)
+                self.groups.leadership.resigned(info.index)
 
     async def topic_config(self, name: str) -> LogConfig:
         """A topic's settings: its own over the broker's."""

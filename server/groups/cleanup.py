@@ -8,12 +8,13 @@ from collections.abc import Iterable
 
 from barnabas.server.clock import Clock
 from barnabas.server.config import BrokerConfig
+from barnabas.server.errors import ApiError
 from barnabas.server.groups.expiry import expired_offsets, is_forgettable
-from barnabas.server.groups.group import Group
+from barnabas.server.groups.group import CONSUMER, Group
 from barnabas.server.groups.offsets import TopicPartition
 from barnabas.server.groups.rebalance import Rebalance
 from barnabas.server.groups.records import encode_group_key, encode_offset_key
-from barnabas.server.groups.states import GroupEvent
+from barnabas.server.groups.states import GroupEvent, GroupState
 from barnabas.server.groups.writer import KeyAndValue, Writer
 from barnabas.server.logs import Log
 from barnabas.wire.error_codes import ErrorCode
@@ -35,16 +36,35 @@ class Cleanup:
         self.expired_count = 0
         self.deleted_count = 0
 
-    def expire(self, groups: Iterable[Group]) -> None:
-        """Remove what has expired, and groups that nothing is left of."""
-        now_ms = self._clock.now_ms()
+    def expire(self, group: Group) -> None:
+        """Remove what has expired, and the group if nothing is left of it."""
         retention_ms = self._config.offsets_retention_minutes * MINUTE_MS
-        for group in groups:
-            expired = expired_offsets(group, now_ms, retention_ms)
-            if expired or is_forgettable(group):
-                self.expired_count += len(expired)
-                self._log.info("offsets expired", group=group.group_id, offsets=len(expired))
-                self.remove_offsets(group, expired)
+        expired = expired_offsets(group, self._clock.now_ms(), retention_ms)
+        if expired:
+            self.expired_count += len(expired)
+            self._log.info("offsets expired", group=group.group_id, offsets=len(expired))
+        if expired or is_forgettable(group):
+            self.remove_offsets(group, expired)
+
+    def delete_offsets(
+        self, group: Group, partitions: Iterable[TopicPartition]
+    ) -> dict[TopicPartition, ErrorCode]:
+        """Delete offsets that nobody in the group needs; an error for each of the others.
+
+        Raises ApiError NON_EMPTY_GROUP for members that are no consumers: what they read
+        cannot be known.
+        """
+        has_members = group.state is not GroupState.EMPTY
+        if has_members and group.protocol_type != CONSUMER:
+            raise ApiError(ErrorCode.NON_EMPTY_GROUP)
+        results = dict.fromkeys(partitions, ErrorCode.NONE)
+        for topic, partition in results:
+            if has_members and group.is_subscribed_to(topic):
+                results[topic, partition] = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+        free = [key for key, code in results.items() if code is ErrorCode.NONE]
+        self.deleted_count += len(free)
+        self.remove_offsets(group, free)
+        return results
 
     def remove_offsets(self, group: Group, partitions: Iterable[TopicPartition]) -> None:
         """Remove offsets; a group that nothing is left of goes with them."""
@@ -58,7 +78,9 @@ class Cleanup:
         self._write(group, tombstones)
 
     def delete_group(self, group: Group) -> None:
-        """Remove an Empty group and all its offsets."""
+        """Remove a group and all its offsets. Raises ApiError NON_EMPTY_GROUP."""
+        if group.state is not GroupState.EMPTY:
+            raise ApiError(ErrorCode.NON_EMPTY_GROUP)
         keys = [(topic, partition) for topic, partition, _ in group.offsets]
         self.deleted_count += len(keys)
         tombstones: list[KeyAndValue] = [

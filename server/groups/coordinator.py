@@ -4,33 +4,33 @@ Requests of a group are answered by the broker that leads its partition of
 __consumer_offsets, once that is loaded. Everything here runs on the broker's loop.
 """
 
-import asyncio
+from __future__ import annotations  # what the types name is imported when it is needed
+
 from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from barnabas.server.clock import Clock, Timer
 from barnabas.server.cluster.metadata import ClusterMetadata
 from barnabas.server.config import BrokerConfig
 from barnabas.server.delayed import Delayed
 from barnabas.server.errors import ApiError
-from barnabas.server.groups import joining, loading, syncing
-from barnabas.server.groups.cleanup import Cleanup
-from barnabas.server.groups.commits import Committer, Committing
-from barnabas.server.groups.group import Group
-from barnabas.server.groups.joining import JoinAttempt, Joining
-from barnabas.server.groups.offsets import Commits, TopicPartition
+from barnabas.server.groups.leadership import Leadership
 from barnabas.server.groups.partitioning import OFFSETS_TOPIC, partition_for
-from barnabas.server.groups.rebalance import Rebalance
-from barnabas.server.groups.responses import join_refused, sync_refused
 from barnabas.server.groups.shards import Shard, Shards
-from barnabas.server.groups.states import GroupEvent, GroupState
-from barnabas.server.groups.syncing import Syncing
-from barnabas.server.groups.writer import Flush, Writer
 from barnabas.server.logs import Log
-from barnabas.server.replication.partition import Partition
-from barnabas.storage.errors import StorageError
 from barnabas.wire.error_codes import ErrorCode
-from barnabas.wire.messages.heartbeat import HeartbeatRequest
-from barnabas.wire.messages.sync_group import SyncGroupRequest
+
+if TYPE_CHECKING:
+    from barnabas.server.groups import joining, syncing
+    from barnabas.server.groups.commits import Committer
+    from barnabas.server.groups.group import Group
+    from barnabas.server.groups.joining import JoinAttempt
+    from barnabas.server.groups.offsets import Commits, TopicPartition
+    from barnabas.server.groups.services import Services
+    from barnabas.server.groups.writer import Flush
+    from barnabas.wire.messages.heartbeat import HeartbeatRequest
+    from barnabas.wire.messages.sync_group import SyncGroupRequest
 
 
 class GroupCoordinator:
@@ -49,36 +49,35 @@ class GroupCoordinator:
         self._config = config
         self._clock = clock
         self._metadata = metadata
-        self._log = log
-        writer = Writer(config, clock, produces, fetches, flush)
-        self._rebalance = Rebalance(config, clock, writer, log)
-        self._joining = Joining(config, self._rebalance, writer)
-        self._syncing = Syncing(clock, self._rebalance, writer)
-        self._committing = Committing(self._rebalance.sessions, writer)
-        self._cleanup = Cleanup(config, clock, self._rebalance, writer, log)
+        self._parts = (config, clock, produces, fetches, flush, log)
         self.shards = Shards()
-        self._to_load: asyncio.Queue[Shard] = asyncio.Queue()
-        self._loader: asyncio.Task[None] | None = None
+        self.leadership = Leadership(self.shards, config, clock, lambda: self._services, log)
         self._check_timer: Timer | None = None
+
+    @cached_property
+    def _services(self) -> Services:
+        from barnabas.server.groups.services import Services
+
+        return Services(*self._parts)
 
     def start(self) -> None:
         """Begin to check for expired offsets."""
         self._check_timer = self._clock.call_later(
-            self._config.offsets_retention_check_interval_ms, self._check_expiry
+            self._config.offsets_retention_check_interval_ms, self._check_expiry, coalesces=True
         )
 
     async def stop(self) -> None:
         """Stop loading and every timer; parked requests stay with their connections."""
-        if self._loader is not None:
-            self._loader.cancel()
-            await asyncio.gather(self._loader, return_exceptions=True)
-            self._loader = None
+        await self.leadership.stop()
         if self._check_timer is not None:
             self._check_timer.cancel()
         for group in self.shards.groups():
-            self._rebalance.stop(group)
+            self._services.rebalance.stop(group)
 
-    # Leadership.
+    def _check_expiry(self) -> None:
+        for group in self.shards.groups():
+            self._services.cleanup.expire(group)
+        self.start()
 
     @property
     def partition_count(self) -> int:
@@ -89,74 +88,6 @@ class GroupCoordinator:
     def partition_of(self, group_id: str) -> int:
         """The partition of __consumer_offsets that the group belongs to."""
         return partition_for(group_id, self.partition_count)
-
-    def elected(self, partition: Partition) -> None:
-        """This broker leads a partition of __consumer_offsets: load it."""
-        known = self.shards.find(partition.index)
-        if known is not None and known.leader_epoch >= partition.leader_epoch:
-            return
-        if known is not None:
-            self.resigned(partition.index)
-        shard = Shard(partition.index, partition.leader_epoch, partition)
-        self.shards.put(shard)
-        if partition.log.log_start_offset == partition.log.log_end_offset:
-            shard.is_active = True
-            return
-        self._to_load.put_nowait(shard)
-        if self._loader is None:
-            self._loader = asyncio.get_running_loop().create_task(self._load_all())
-
-    def resigned(self, index: int) -> None:
-        """Another broker leads the partition: forget its groups, send their members away."""
-        shard = self.shards.pop(index)
-        if shard is None:
-            return
-        for group in shard.groups.values():
-            self._rebalance.stop(group)
-            group.move(GroupEvent.REMOVED, self._clock.now_ms())
-            for member in group.members.by_id.values():
-                member.answer_join(join_refused(member.member_id, ErrorCode.NOT_COORDINATOR))
-                member.answer_sync(sync_refused(ErrorCode.NOT_COORDINATOR))
-
-    def resigned_all(self) -> None:
-        """Nothing is led here any more."""
-        for shard in self.shards:
-            self.resigned(shard.index)
-
-    async def _load_all(self) -> None:
-        while True:
-            shard = await self._to_load.get()
-            if not shard.is_gone:
-                await self._load(shard)
-
-    async def _load(self, shard: Shard) -> None:
-        started_ms = self._clock.monotonic_ms()
-        try:
-            replay = await loading.load(shard, self._config.offsets_load_buffer_size)
-        except (StorageError, OSError) as error:
-            self._log.error("groups cannot be loaded", partition=shard.index, error=error)
-            replay = loading.Replay()
-        if shard.is_gone:
-            return
-        for group in loading.install(shard, replay):
-            self._loaded(group)
-        shard.is_active = True
-        if replay.unknown_types or replay.malformed:
-            self._log.warn(
-                "records were skipped", partition=shard.index, malformed=replay.malformed,
-                types=",".join(map(str, sorted(replay.unknown_types))),
-            )  # fmt: skip
-        self._log.info(
-            "groups loaded", partition=shard.index, groups=len(shard.groups),
-            ms=round(self._clock.monotonic_ms() - started_ms),
-        )  # fmt: skip
-
-    def _loaded(self, group: Group) -> None:
-        """Members have their session timeout to come back."""
-        for member in group.members.by_id.values():
-            self._rebalance.sessions.beat(group, member)
-        if len(group.members) > self._config.group_max_size:
-            self._rebalance.prepare(group, "the loaded group is over its size")
 
     # Members.
 
@@ -175,7 +106,7 @@ class GroupCoordinator:
             if attempt.member_id:
                 raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID)
             group = self._create(shard, attempt.group_id)
-        return self._joining.join(group, attempt)
+        return self._services.joining.join(group, attempt)
 
     def sync(self, request: SyncGroupRequest) -> syncing.Answer:
         """Serve a SyncGroup. Raises ApiError."""
@@ -186,7 +117,7 @@ class GroupCoordinator:
                 # What is being synced is not in the log: the member has to join again.
                 raise ApiError(ErrorCode.REBALANCE_IN_PROGRESS) from None
             raise
-        return self._syncing.sync(_member_group(shard, request.group_id), request)
+        return self._services.syncing.sync(_member_group(shard, request.group_id), request)
 
     def heartbeat(self, request: HeartbeatRequest) -> None:
         """Serve a Heartbeat. Raises ApiError; while loading, all is well."""
@@ -197,14 +128,14 @@ class GroupCoordinator:
                 return
             raise
         group = _member_group(shard, request.group_id)
-        self._syncing.heartbeat(
+        self._services.syncing.heartbeat(
             group, request.generation_id, request.member_id, request.group_instance_id
         )
 
     def leave(self, group_id: str, member_id: str, instance_id: str | None) -> None:
         """Take one member out of a group. Raises ApiError."""
         shard = self._shard(_named(group_id))
-        self._syncing.leave(_member_group(shard, group_id), member_id, instance_id)
+        self._services.syncing.leave(_member_group(shard, group_id), member_id, instance_id)
 
     # Offsets.
 
@@ -222,7 +153,7 @@ class GroupCoordinator:
             if committer.generation >= 0:
                 raise ApiError(ErrorCode.ILLEGAL_GENERATION)
             group = self._create(shard, group_id)
-        self._committing.commit(group, committer, commits, done)
+        self._services.committing.commit(group, committer, commits, done)
 
     def commit_in_transaction(
         self,
@@ -236,7 +167,7 @@ class GroupCoordinator:
         """Store offsets that take effect when the transaction commits. Raises ApiError."""
         shard = self._shard(_named(group_id))
         group = shard.groups.get(group_id) or self._create(shard, group_id)
-        self._committing.commit_in_transaction(
+        self._services.committing.commit_in_transaction(
             group, committer, producer_id, producer_epoch, commits, done
         )
 
@@ -262,17 +193,7 @@ class GroupCoordinator:
         Raises ApiError GROUP_ID_NOT_FOUND, or NON_EMPTY_GROUP for members that are no consumers.
         """
         group = self._existing(_named(group_id))
-        if group.state is not GroupState.EMPTY and group.subscribed_topics() is None:
-            if group.protocol_type != "consumer":
-                raise ApiError(ErrorCode.NON_EMPTY_GROUP)
-        results = {}
-        for topic, partition in partitions:
-            in_use = group.state is not GroupState.EMPTY and group.is_subscribed_to(topic)
-            code = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if in_use else ErrorCode.NONE
-            results[topic, partition] = code
-        free = [key for key, code in results.items() if code is ErrorCode.NONE]
-        self._cleanup.remove_offsets(group, free)
-        return results
+        return self._services.cleanup.delete_offsets(group, partitions)
 
     def topics_deleted(self, names: Iterable[str]) -> None:
         """Offsets of a deleted topic mean nothing any more."""
@@ -280,7 +201,7 @@ class GroupCoordinator:
             for name in names:
                 partitions = group.offsets.partitions_of(name)
                 if partitions:
-                    self._cleanup.remove_offsets(group, partitions)
+                    self._services.cleanup.remove_offsets(group, partitions)
 
     # Administration.
 
@@ -290,14 +211,7 @@ class GroupCoordinator:
 
     def delete_group(self, group_id: str) -> None:
         """Delete a group without members, offsets and all. Raises ApiError."""
-        group = self._existing(group_id)
-        if group.state is not GroupState.EMPTY:
-            raise ApiError(ErrorCode.NON_EMPTY_GROUP)
-        self._cleanup.delete_group(group)
-
-    def _check_expiry(self) -> None:
-        self._cleanup.expire(self.shards.groups())
-        self.start()
+        self._services.cleanup.delete_group(self._existing(group_id))
 
     # Looking up.
 
@@ -311,7 +225,8 @@ class GroupCoordinator:
         return group
 
     def _create(self, shard: Shard, group_id: str) -> Group:
-        group = shard.groups[group_id] = Group(group_id, shard, self._clock.now_ms())
+        group = self._services.new_group(group_id, shard)
+        shard.groups[group_id] = group
         return group
 
 

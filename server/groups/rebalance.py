@@ -85,6 +85,14 @@ class Rebalance:
         if not group.members.to_sync:
             self._end_sync_phase(group)
 
+    def unload(self, group: Group) -> None:
+        """Another broker coordinates the group now; whoever waits here is sent there."""
+        self.stop(group)
+        group.move(GroupEvent.REMOVED, self._clock.now_ms())
+        for member in tuple(group.members.by_id.values()):
+            member.answer_join(join_refused(member.member_id, ErrorCode.NOT_COORDINATOR))
+            member.answer_sync(sync_refused(ErrorCode.NOT_COORDINATOR))
+
     def stop(self, group: Group) -> None:
         """The group is gone from here: no timer of it must ring any more."""
         self._end_join_phase(group)

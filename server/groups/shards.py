@@ -5,11 +5,14 @@ while it is being loaded its groups are refused with COORDINATOR_LOAD_IN_PROGRES
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from barnabas.server.errors import ApiError
-from barnabas.server.groups.group import Group
 from barnabas.server.replication.partition import Partition
 from barnabas.wire.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from barnabas.server.groups.group import Group
 
 
 class Shard:
@@ -70,7 +73,7 @@ class Shards:
         """Whether one of them is not loaded yet."""
         return any(not shard.is_active for shard in self._shards.values())
 
-    def groups(self) -> Iterator[Group]:
+    def groups(self) -> "Iterator[Group]":
         """Every group of every loaded shard."""
         for shard in self:
             if shard.is_active:
