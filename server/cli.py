@@ -11,6 +11,7 @@ import click
 # name -> (module, attribute, one line for the list of commands)
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "start": ("barnabas.server.commands.start", "start", "Run a broker."),
+    "log": ("barnabas.server.commands.log", "log", "Look into, check and mend log files."),
 }
 
 

@@ -34,10 +34,11 @@ def take(fs: FileSystem, directory: str) -> int | None:
         return None
     fs.unlink(path)
     sync_directory(fs, directory)
-    return _broker_epoch(content)
+    return parse_broker_epoch(content)
 
 
-def _broker_epoch(content: bytes) -> int:
+def parse_broker_epoch(content: bytes) -> int:
+    """The epoch in the marker's content, -1 where none can be read."""
     try:
         epoch = json.loads(content)["brokerEpoch"]
     except (ValueError, LookupError, TypeError):
