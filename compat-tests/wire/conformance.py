@@ -7,7 +7,7 @@ number, flexible, ignorable; API keys and record types by message. Exits 1 on an
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from pathlib import Path
 from typing import NamedTuple
 
@@ -59,7 +59,7 @@ def compare(theirs: apache.Layout, mine: apache.Layout) -> Iterator[str]:
     yield from _struct(theirs, mine, "")
 
 
-def _coverage(theirs: set[tuple[str, int]], mine: set[tuple[str, int]]) -> Iterator[str]:
+def _coverage(theirs: Set[tuple[str, int]], mine: Set[tuple[str, int]]) -> Iterator[str]:
     for name, version in sorted(theirs - mine):
         yield f"{name} version {version}: defined by Apache, not declared here"
     for name, version in sorted(mine - theirs):

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import json
 import os
-import random
 from typing import Any, NamedTuple
 
 import apache
 import pytest
 from bridge import Bridge, Decode, Encode, Refused, bridge
 from oracles import ORACLES, require_oracle
+from seeds import FIRST_SEED
 
 from tests.wire.kafka_json import to_json
 from tests.wire.strategies import declared, value
 
-FIRST_SEED = 0 if os.environ.get("CI") else random.randrange(2**32)
 VALUES = int(os.environ.get("BARNABAS_VALUES", "12"))  # per message and version
 JUDGED = {"3.9.1": 133, "4.4.0": 701}  # message versions
 BATCH = 2_000
@@ -97,7 +96,7 @@ def compare(mine: Case, written: bytes | str | Refused, read: bytes | str | Refu
         shown = written.hex() if isinstance(written, bytes) else written
         found.append(f"{mine}: Kafka writes {shown}\nwe write {mine.data.hex()}\n{mine.json}")
     if not isinstance(read, str):
-        found.append(f"{mine}: Kafka refuses {mine.data.hex()}: {read}")
+        found.append(f"{mine}: Kafka refuses {mine.data.hex()}: {read!r}")
     elif json.loads(read) != mine.json:
         found.append(f"{mine}: Kafka reads {read}\nwe have {json.dumps(mine.json)}")
     bound = declared()[mine.message].at(mine.version)

@@ -78,12 +78,13 @@ def value(name: str, version: int, seed: int) -> Any:
 class Values:
     """Makes values from one source of random numbers.
 
-    `absent` is the chance that a field which the version lacks is set nevertheless; such a
-    value may have no bytes.
+    `unknown` is the chance that a struct has unknown tags; `absent` that a field which the
+    version lacks is set nevertheless, and such a value may have no bytes.
     """
 
-    def __init__(self, source: random.Random, absent: float = 0.0) -> None:
+    def __init__(self, source: random.Random, unknown: float = 0.15, absent: float = 0.0) -> None:
         self.source = source
+        self.unknown = unknown
         self.absent = absent
         self.left = MOST_ELEMENTS
 
@@ -107,7 +108,7 @@ class Values:
             if self.absent and self._chance(self.absent):
                 member = field.bind(codec.version, codec.flexible)
                 setattr(made, field.name, self._field(field, member, 0.3))
-        if codec.flexible and self._chance(0.15):
+        if codec.flexible and self._chance(self.unknown):
             # Kafka refuses a tag that it knows from another version.
             made.unknown_tagged_fields = self._tags({field.tag for field in codec.cls.FIELDS})
         return made
