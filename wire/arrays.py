@@ -17,6 +17,13 @@ COUNT = "a count larger than the rest of the frame"
 BUDGET = "more than 1000000 array elements in one frame"
 
 
+def fault_of_count(count: int, most: int) -> Malformed:
+    """What is wrong with a count, where at most `most` elements are left of the frame."""
+    if count < 0:
+        return Malformed(NULL)
+    return Malformed(COUNT if count > most else BUDGET)
+
+
 class Array(Codec):
     """Any number of one kind; `element` is a codec or a struct class."""
 
@@ -65,40 +72,38 @@ class Array(Codec):
 
     # Compiled path.
 
-    def emit_parse(self, out: ParseEmitter) -> str:
+    def emit_parse(self, out: ParseEmitter, target: str = "") -> str:
         count = out.uvarint() if self.flexible else out.fixed("i")
         out.flush()
-        value = out.fresh()
-        null = f"{count} == 0" if self.flexible else f"{count} < 0"
+        if self.flexible:
+            out.line(f"{count} -= 1")
+        value = target or out.fresh()
         if not self.nullable:
-            out.line(f"if {null}: raise Malformed({NULL!r})")
-            self._emit_elements(out, count, value)
+            self._emit_elements(out, count, value, f"{count} < 0 or ")
             return value
-        with out.block(f"if {null}:"):
-            out.line(f"{value} = None")
+        out.line(f"if {count} < 0: {value} = None")
         with out.block("else:"):
             self._emit_elements(out, count, value)
         return value
 
-    def _emit_elements(self, out: ParseEmitter, count: str, value: str) -> None:
-        if self.flexible:
-            out.line(f"{count} -= 1")
+    def _emit_elements(self, out: ParseEmitter, count: str, value: str, null: str = "") -> None:
+        out.names["fault_of_count"] = fault_of_count
         least = max(1, self.element.minimum_bytes)
         needed = count if least == 1 else f"{count} * {least}"
-        out.line(f"if {needed} > end - pos: raise Malformed({COUNT!r})")
         out.line(f"budget -= {count}")
-        out.line(f"if budget < 0: raise Malformed({BUDGET!r})")
+        bad = f"{null}{needed} > end - pos or budget < 0"
+        out.line(f"if {bad}: raise fault_of_count({count}, (end - pos) // {least})")
         if self._packed:
             out.line(f"stop = pos + {count} * {struct.calcsize('>' + self._packed)}")
             layout = f"f'>{{{count}}}{self._packed}'"
-            out.line(f"{value} = list(unpack({layout}, buf[pos:stop]))")
-            out.line("pos = stop")
+            out.line(f"{value} = list(unpack({layout}, buf[pos:stop])); pos = stop")
             return
-        out.line(f"{value} = []")
+        elements = out.fresh("a")
+        out.line(f"{elements} = {value} = []")
         with out.block(f"for _ in range({count}):"):
             element = self.element.emit_parse(out)
             out.flush()
-            out.line(f"{value}.append({element})")
+            out.line(f"{elements}.append({element})")
 
     def emit_build(self, out: BuildEmitter, value: str) -> None:
         local = out.fresh("a")
@@ -107,16 +112,15 @@ class Array(Codec):
         if not self.nullable:
             self._emit_write(out, local)
             return
-        with out.block(f"if {local} is None:"):
-            out.fixed("B" if self.flexible else "i", "0" if self.flexible else "-1")
+        null = b"\0" if self.flexible else b"\xff\xff\xff\xff"
+        out.line(f"if {local} is None: {out.target} += {null!r}")
         with out.block("else:"):
             self._emit_write(out, local)
 
     def _emit_write(self, out: BuildEmitter, local: str) -> None:
         length = out.fresh("n")
-        out.line(f"{length} = len({local})")
+        out.line(f"{length} = len({local})" + (" + 1" if self.flexible else ""))
         if self.flexible:
-            out.line(f"{length} += 1")
             out.uvarint(length)
         else:
             out.fixed("i", length)

@@ -37,8 +37,11 @@ class Codec(Base):
     def _build(self, obj: Any, stream: IO[bytes], context: Context, path: str) -> Any:
         raise NotImplementedError
 
-    def emit_parse(self, out: ParseEmitter) -> str:
-        """Emit what reads the value; return an expression for it, good after a flush."""
+    def emit_parse(self, out: ParseEmitter, target: str = "") -> str:
+        """Emit what reads the value; return an expression for it, good after a flush.
+
+        The expression is `target`, a place to assign to, wherever that costs nothing.
+        """
         raise NotImplementedError
 
     def emit_build(self, out: BuildEmitter, value: str) -> None:

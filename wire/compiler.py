@@ -11,7 +11,7 @@ A compiled parse function takes `(buf, pos)`; a compiled build function takes
 """
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -23,18 +23,26 @@ from barnabas.wire.varint import read_uvarint, write_uvarint
 MAX_ELEMENTS = 1_000_000
 MAX_TAGS = 10_000
 
+PARSE_FAULTS = [
+    "except (IndexError, struct_error):",
+    "    raise Truncated('the bytes end inside a field') from None",
+    "except UnicodeDecodeError:",
+    "    raise Malformed('text that is not UTF-8') from None",
+]
+
 
 class Emits(Protocol):
     """What the compiler asks of a codec."""
 
-    def emit_parse(self, out: "ParseEmitter") -> str: ...
+    def emit_parse(self, out: "ParseEmitter", target: str = "") -> str: ...
     def emit_build(self, out: "BuildEmitter", value: str) -> None: ...
 
 
 class Emitter:
     """Lines of source under construction, and the constants they name."""
 
-    def __init__(self) -> None:
+    def __init__(self, whole: Emits | None = None) -> None:
+        self.whole = whole
         self.lines: list[str] = []
         self.depth = 2
         self.names: dict[str, Any] = {
@@ -49,6 +57,8 @@ class Emitter:
             "write_uvarint": write_uvarint,
             "new": object.__new__,
         }
+        self._met: set[Hashable] = set()
+        self._apart: dict[Hashable, str] = {}
         self._serial = 0
 
     def line(self, text: str) -> None:
@@ -65,6 +75,24 @@ class Emitter:
         name = self.fresh(hint.upper() + "_")
         self.names[name] = value
         return name
+
+    def goes_apart(self, codec: Emits, layout: Hashable, is_rare: bool) -> bool:
+        """Whether a part of the message gets a function of its own, compiled when first needed.
+
+        It does if it is rarely there, or if the same layout came before: a message of many
+        parts would otherwise take tens of milliseconds to compile.
+        """
+        met = layout in self._met
+        self._met.add(layout)
+        return codec is not self.whole and (is_rare or met)
+
+    def _function_of(
+        self, layout: Hashable, compile_: Callable[[Emits], Callable[..., Any]], codec: Emits
+    ) -> str:
+        """The name of the function of a part."""
+        if layout not in self._apart:
+            self._apart[layout] = self.constant(Later(compile_, codec), "f")
+        return self._apart[layout]
 
     def flush(self) -> None:
         """Write out the pending run."""
@@ -100,13 +128,13 @@ class Emitter:
 class ParseEmitter(Emitter):
     """Gathers the source of a parse function."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, whole: Emits | None = None) -> None:
+        super().__init__(whole)
         self._run: list[tuple[str, str]] = []
 
-    def fixed(self, char: str) -> str:
-        """A name that holds the next fixed-width value once the run is flushed."""
-        name = self.fresh()
+    def fixed(self, char: str, target: str = "") -> str:
+        """`target`, or a name, that holds the next fixed-width value once the run is flushed."""
+        name = target or self.fresh()
         self._run.append((char, name))
         return name
 
@@ -122,23 +150,27 @@ class ParseEmitter(Emitter):
         self.line(f"{targets}{comma} = {unpack}(buf, pos)")
         self.line(f"pos += {struct.calcsize(layout)}")
 
-    def uvarint(self) -> str:
-        """A name that holds the next unsigned varint; one and two bytes are read in place."""
+    def uvarint(self, read_long: str = "read_uvarint") -> str:
+        """A name that holds the next unsigned varint; a single byte is read in place."""
         self.flush()
         name = self.fresh("n")
-        self.line(f"{name} = buf[pos]")
-        with self.block(f"if {name} < 128:"):
-            self.line("pos += 1")
-        with self.block("else:"):
-            self.line(f"{name}, pos = read_uvarint(buf, pos)")
+        self.line(f"{name} = buf[pos]; pos += 1")
+        self.line(f"if {name} > 127: {name}, pos = {read_long}(buf, pos - 1)")
         return name
+
+    def apart(self, codec: Emits, layout: Hashable, target: str) -> str:
+        """`target`, or a name, that holds the value of a part with a function of its own."""
+        self.flush()
+        value, read = target or self.fresh(), self._function_of(layout, compile_part, codec)
+        self.line(f"{value}, pos, budget = {read}(buf, pos, budget)")
+        return value
 
 
 class BuildEmitter(Emitter):
     """Gathers the source of a build function; `target` names the bytearray written to."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, whole: Emits | None = None) -> None:
+        super().__init__(whole)
         self.target = "out"
         self._run: list[tuple[str, str]] = []
 
@@ -156,36 +188,57 @@ class BuildEmitter(Emitter):
         self._run.clear()
         self.line(f"{self.target} += {pack}({values})")
 
-    def uvarint(self, value: str) -> None:
+    def uvarint(self, value: str, write_long: str = "write_uvarint") -> None:
         """Write `value`, a local name, as an unsigned varint."""
         self.flush()
-        with self.block(f"if {value} < 128:"):
-            self.line(f"{self.target}.append({value})")
-        with self.block("else:"):
-            self.line(f"write_uvarint({self.target}, {value})")
+        self.line(f"if {value} < 128: {self.target}.append({value})")
+        self.line(f"else: {write_long}({self.target}, {value})")
+
+    def apart(self, codec: Emits, layout: Hashable, value: str) -> None:
+        """Write `value`, an expression, by the part's own function."""
+        self.flush()
+        write = self._function_of(layout, compile_build, codec)
+        self.line(f"{write}({value}, {self.target}, cuts)")
+
+
+class Later:
+    """A function that is compiled on its first call."""
+
+    __slots__ = ("_codec", "_compile", "_function")
+
+    def __init__(self, compile_: Callable[[Emits], Callable[..., Any]], codec: Emits) -> None:
+        self._compile = compile_
+        self._codec = codec
+        self._function: Callable[..., Any] | None = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self._function is None:
+            self._function = self._compile(self._codec)
+        return self._function(*arguments)
 
 
 def compile_parse(codec: Emits) -> Callable[[memoryview, int], Any]:
     """The function `(buf, pos) -> value` for `codec`."""
-    out = ParseEmitter()
+    out = ParseEmitter(codec)
     result = codec.emit_parse(out)
     out.flush()
     out.line(f"return {result}")
-    return out.function(
-        "def parse(buf, pos):",
-        ["end = len(buf)", f"budget = {MAX_ELEMENTS}"],
-        [
-            "except (IndexError, struct_error):",
-            "    raise Truncated('the bytes end inside a field') from None",
-            "except UnicodeDecodeError:",
-            "    raise Malformed('text that is not UTF-8') from None",
-        ],
-    )
+    prologue = ["end = len(buf)", f"budget = {MAX_ELEMENTS}"]
+    return out.function("def parse(buf, pos):", prologue, PARSE_FAULTS)
+
+
+def compile_part(codec: Emits) -> Callable[[memoryview, int, int], tuple[Any, int, int]]:
+    """The function `(buf, pos, budget) -> value, pos, budget` for a part of a message."""
+    out = ParseEmitter(codec)
+    result = codec.emit_parse(out)
+    out.flush()
+    out.line(f"return {result}, pos, budget")
+    return out.function("def parse(buf, pos, budget):", ["end = len(buf)"], PARSE_FAULTS)
 
 
 def compile_build(codec: Emits) -> Callable[[Any, bytearray, list[Any]], None]:
     """The function `(value, out, cuts) -> None` for `codec`."""
-    out = BuildEmitter()
+    out = BuildEmitter(codec)
     codec.emit_build(out, "value")
     return out.function(
         "def build(value, out, cuts):",

@@ -29,8 +29,8 @@ class Fixed(Codec):
             raise Malformed(f"a value its field cannot hold: {error}", path) from None
         return obj
 
-    def emit_parse(self, out: ParseEmitter) -> str:
-        return out.fixed(self.char)
+    def emit_parse(self, out: ParseEmitter, target: str = "") -> str:
+        return out.fixed(self.char, target)
 
     def emit_build(self, out: BuildEmitter, value: str) -> None:
         out.fixed(self.char, value)
@@ -45,7 +45,7 @@ class UuidCodec(Fixed):
     def _parse(self, stream: IO[bytes], context: Context, path: str) -> Uuid:
         return Uuid(super()._parse(stream, context, path))
 
-    def emit_parse(self, out: ParseEmitter) -> str:
+    def emit_parse(self, out: ParseEmitter, target: str = "") -> str:
         out.names["Uuid"] = Uuid
         return f"Uuid({out.fixed(self.char)})"
 
@@ -68,7 +68,7 @@ class UnsignedVarint(Codec):
         stream.write(out)
         return obj
 
-    def emit_parse(self, out: ParseEmitter) -> str:
+    def emit_parse(self, out: ParseEmitter, target: str = "") -> str:
         return out.uvarint()
 
     def emit_build(self, out: BuildEmitter, value: str) -> None:

@@ -11,8 +11,9 @@ from typing import IO, Any, Self
 
 from barnabas.wire.codec import Codec, Context, take
 from barnabas.wire.compiler import BuildEmitter, ParseEmitter
-from barnabas.wire.errors import Malformed
+from barnabas.wire.errors import Malformed, ProtocolError, Truncated
 from barnabas.wire.primitives import UVARINT
+from barnabas.wire.varint import read_uvarint, write_uvarint
 
 RecordsView = bytes | memoryview  # what a request's records are when read
 RecordsSource = Sized  # what a response's may be when written: bytes, or a slice of a file
@@ -20,6 +21,27 @@ RecordsSource = Sized  # what a response's may be when written: bytes, or a slic
 LONGEST_TEXT_BYTES = 32_767
 NULL = "null where none may be"
 LONG_TEXT = "text of more than 32,767 bytes"
+END = "the bytes end inside a field"
+
+
+def read_text_length(buf: memoryview, pos: int) -> tuple[int, int]:
+    """The varint in front of a text, its length plus one, and the position behind it."""
+    length, pos = read_uvarint(buf, pos)
+    if length > LONGEST_TEXT_BYTES + 1:
+        raise Malformed(LONG_TEXT)
+    return length, pos
+
+
+def write_text_length(out: bytearray, length: int) -> None:
+    """Append the varint in front of a text, its length plus one."""
+    if length > LONGEST_TEXT_BYTES + 1:
+        raise Malformed(LONG_TEXT)
+    write_uvarint(out, length)
+
+
+def fault_of_length(length: int) -> ProtocolError:
+    """What is wrong with a length that is negative or larger than the rest of the frame."""
+    return Malformed(NULL) if length < 0 else Truncated(END)
 
 
 class Prefixed(Codec):
@@ -83,29 +105,28 @@ class Prefixed(Codec):
 
     # Compiled path.
 
-    def emit_parse(self, out: ParseEmitter) -> str:
-        length = out.uvarint() if self.flexible else out.fixed(self.prefix)
+    def emit_parse(self, out: ParseEmitter, target: str = "") -> str:
+        out.names["read_text_length"] = read_text_length
+        read_long = "read_text_length" if self._is_text else "read_uvarint"
+        length = out.uvarint(read_long) if self.flexible else out.fixed(self.prefix)
         out.flush()
-        value = out.fresh()
+        value = target or out.fresh()
         null = f"{length} == 0" if self.flexible else f"{length} < 0"
         if not self.nullable:
-            out.line(f"if {null}: raise Malformed({NULL!r})")
-            self._emit_read(out, length, value)
+            self._emit_read(out, length, value, f"{null} or ")
             return value
-        with out.block(f"if {null}:"):
-            out.line(f"{value} = None")
+        out.line(f"if {null}: {value} = None")
         with out.block("else:"):
             self._emit_read(out, length, value)
         return value
 
-    def _emit_read(self, out: ParseEmitter, length: str, value: str) -> None:
-        extra = 1 if self.flexible else 0
-        if self.flexible and self._is_text:
-            out.line(f"if {length} > {self.longest_bytes + extra}: raise Malformed({LONG_TEXT!r})")
-        out.line(f"stop = pos + {length}" + (" - 1" if extra else ""))
-        out.line("if stop > end: raise Truncated('the bytes end inside a field')")
-        out.line(f"{value} = {self.source_from_bytes('buf[pos:stop]')}")
-        out.line("pos = stop")
+    def _emit_read(self, out: ParseEmitter, length: str, value: str, null: str = "") -> None:
+        out.names["fault_of_length"] = fault_of_length
+        if self.flexible:
+            length += " - 1"
+        out.line(f"stop = pos + {length}")
+        out.line(f"if {null}stop > end: raise fault_of_length({length})")
+        out.line(f"{value} = {self.source_from_bytes('buf[pos:stop]')}; pos = stop")
 
     def emit_build(self, out: BuildEmitter, value: str) -> None:
         local = out.fresh("b")
@@ -114,19 +135,20 @@ class Prefixed(Codec):
         if not self.nullable:
             self._emit_write(out, local)
             return
-        with out.block(f"if {local} is None:"):
-            out.fixed("B" if self.flexible else self.prefix, "0" if self.flexible else "-1")
+        null = b"\0" if self.flexible else self._struct.pack(-1)
+        out.line(f"if {local} is None: {out.target} += {null!r}")
         with out.block("else:"):
             self._emit_write(out, local)
 
     def _emit_write(self, out: BuildEmitter, local: str) -> None:
-        out.line(f"{local} = {self.source_to_bytes(local)}")
+        out.names["write_text_length"] = write_text_length
+        encoded = self.source_to_bytes(local)
+        if encoded != local:
+            out.line(f"{local} = {encoded}")
         length = out.fresh("n")
         out.line(f"{length} = len({local})" + (" + 1" if self.flexible else ""))
-        if self.flexible and self._is_text:
-            out.line(f"if {length} > {self.longest_bytes + 1}: raise Malformed({LONG_TEXT!r})")
         if self.flexible:
-            out.uvarint(length)
+            out.uvarint(length, "write_text_length" if self._is_text else "write_uvarint")
         else:
             out.fixed(self.prefix, length)
         out.flush()

@@ -139,67 +139,73 @@ class StructCodec(Codec):
 
     # Compiled path.
 
-    def emit_parse(self, out: ParseEmitter) -> str:
+    @property
+    def _layout(self) -> tuple[object, ...]:
+        """Within one message, what tells the bytes of two structs apart."""
+        return self.cls, self.flexible, self.nullable, self.in_tag
+
+    def emit_parse(self, out: ParseEmitter, target: str = "") -> str:
+        if out.goes_apart(self, self._layout, self.nullable or self.in_tag):
+            return out.apart(self, self._layout, target)
         value = out.fresh("o")
         if not self.nullable:
             self._emit_fields(out, value)
             return value
         flag = out.uvarint() if self.in_tag else out.fixed("b")
-        with out.block(f"if {flag} == 0:" if self.in_tag else f"if {flag} < 0:"):
-            out.line(f"{value} = None")
+        out.flush()
+        out.line(f"if {flag} {'== 0' if self.in_tag else '< 0'}: {value} = None")
         with out.block("else:"):
             self._emit_fields(out, value)
         return value
 
     def _emit_fields(self, out: ParseEmitter, value: str) -> None:
-        sources = [(field.name, codec.emit_parse(out)) for field, codec in self.present]
-        sources += [(field.name, field.source_of_default(out)) for field in self.absent]
-        if self.flexible:
-            sources += self._emit_parse_tags(out)
-        else:
-            sources += [(UNKNOWN, "()")]
-        out.flush()
         out.line(f"{value} = new({out.constant(self.cls, 'c')})")
-        for name, source in sources:
-            out.line(f"{value}.{name} = {source}")
-
-    def _emit_parse_tags(self, out: ParseEmitter) -> list[tuple[str, str]]:
+        targets = [f"{value}.{field.name}" for field, _ in self.present]
+        sources = [
+            codec.emit_parse(out, target)
+            for (_, codec), target in zip(self.present, targets, strict=True)
+        ]
         out.flush()
-        unknown = out.fresh("u")
-        names = {field.name: out.fresh("t") for field, _ in self.tagged}
-        for field, _ in self.tagged:
-            out.line(f"{names[field.name]} = {field.source_of_default(out)}")
-        with out.block("if buf[pos] == 0:"):
-            out.line("pos += 1")
-            out.line(f"{unknown} = ()")
-        with out.block("else:"):
+        for target, source in zip(targets, sources, strict=True):
+            if source != target:
+                out.line(f"{target} = {source}")
+        for field in self.absent + [field for field, _ in self.tagged]:
+            out.line(f"{value}.{field.name} = {field.source_of_default(out)}")
+        out.line(f"{value}.{UNKNOWN} = ()")
+        if self.flexible:
+            self._emit_parse_tags(out, value)
+
+    def _emit_parse_tags(self, out: ParseEmitter, value: str) -> None:
+        with out.block("if buf[pos]:"):
             if self.tagged:
-                self._emit_known_tags(out, unknown, names)
+                self._emit_known_tags(out, value)
             else:
                 out.names["skip_tags"] = skip_tags
-                out.line(f"{unknown}, pos = skip_tags(buf, pos)")
-        return [*names.items(), (UNKNOWN, unknown)]
+                out.line(f"{value}.{UNKNOWN}, pos = skip_tags(buf, pos)")
+        out.line("else: pos += 1")
 
-    def _emit_known_tags(self, out: ParseEmitter, unknown: str, names: dict[str, str]) -> None:
+    def _emit_known_tags(self, out: ParseEmitter, value: str) -> None:
         out.names["read_tag_head"] = read_tag_head
         count, tag, stop = out.uvarint(), out.fresh("tag"), out.fresh("stop")
+        unknown = out.fresh("u")
         out.line(f"if {count} > {MAX_TAGS}: raise Malformed({MANY!r})")
-        out.line(f"{unknown} = []")
-        out.line(f"{tag} = -1")
+        out.line(f"{unknown} = []; {tag} = -1")
         with out.block(f"for _ in range({count}):"):
             out.line(f"{tag}, pos, {stop} = read_tag_head(buf, pos, {tag})")
             for field, codec in self.tagged:
                 with out.block(f"if {tag} == {field.tag}:"):
                     source = codec.emit_parse(out)
                     out.flush()
-                    out.line(f"{names[field.name]} = {source}")
+                    out.line(f"{value}.{field.name} = {source}")
                     out.line(f"if pos != {stop}: raise Malformed({SIZE!r})")
                     out.line("continue")
-            out.line(f"{unknown}.append(({tag}, bytes(buf[pos:{stop}])))")
-            out.line(f"pos = {stop}")
-        out.line(f"{unknown} = tuple({unknown})")
+            out.line(f"{unknown}.append(({tag}, bytes(buf[pos:{stop}]))); pos = {stop}")
+        out.line(f"{value}.{UNKNOWN} = tuple({unknown})")
 
     def emit_build(self, out: BuildEmitter, value: str) -> None:
+        if out.goes_apart(self, self._layout, self.nullable or self.in_tag):
+            out.apart(self, self._layout, value)
+            return
         if not value.isidentifier():
             out.flush()
             local = out.fresh("s")
@@ -208,8 +214,8 @@ class StructCodec(Codec):
         if not self.nullable:
             self._emit_write(out, value)
             return
-        with out.block(f"if {value} is None:"):
-            out.fixed("b", "0" if self.in_tag else "-1")
+        null = b"\0" if self.in_tag else b"\xff"
+        out.line(f"if {value} is None: {out.target} += {null!r}")
         with out.block("else:"):
             out.fixed("b", "1")
             self._emit_write(out, value)
@@ -228,6 +234,11 @@ class StructCodec(Codec):
 
     def _emit_build_tags(self, out: BuildEmitter, value: str) -> None:
         out.names["write_tags"] = write_tags
+        out.flush()
+        if not self.tagged:
+            out.line(f"if {value}.{UNKNOWN}: write_tags({out.target}, {value}.{UNKNOWN})")
+            out.line(f"else: {out.target}.append(0)")
+            return
         conditions = [
             field.source_of_is_set(out, f"{value}.{field.name}") for field, _ in self.tagged
         ]
@@ -238,8 +249,7 @@ class StructCodec(Codec):
                 with out.block(f"if {condition}:"):
                     self._emit_tag(out, tags, field, codec, f"{value}.{field.name}")
             out.line(f"write_tags({out.target}, {tags})")
-        with out.block("else:"):
-            out.line(f"{out.target}.append(0)")
+        out.line(f"else: {out.target}.append(0)")
 
     @staticmethod
     def _emit_tag(out: BuildEmitter, tags: str, field: "Field", codec: Codec, source: str) -> None:
