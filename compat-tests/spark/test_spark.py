@@ -1,0 +1,152 @@
+"""Spark 4.2's `format("kafka")` against the broker, unchanged, with the flights of 2013."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import pytest
+from broker_admin import BrokerAdmin
+from confluent_kafka import Producer
+from flights import by_partition, flights, partition_of
+from oracles import missing, require_oracle, require_program, running
+
+PARTITIONS = 4
+START_MS = 1_400_000_000_000  # the n-th flight is stamped n seconds later
+KEPT = {"retention.ms": "-1"}  # the stamps are years old
+Spark = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def spark(broker_address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spark]:
+    """Sends one command to the Spark program and returns its answer."""
+    require_program("java")
+    if find_spec("pyspark") is None:
+        missing("pyspark is not installed: pip install 'barnabas[pipeline]'")
+    program = Path(__file__).parent / "program.py"
+    jars = require_oracle("jars-spark-4.2.0")
+    log = tmp_path_factory.mktemp("spark") / "stderr"
+    command = [sys.executable, str(program), broker_address, str(jars)]
+    with log.open("wb") as stderr, running(command, stderr) as process:
+        _answer(process, log)
+
+        def call(do: str, **arguments: Any) -> dict[str, Any]:
+            assert process.stdin is not None
+            process.stdin.write(json.dumps({"do": do, **arguments}).encode() + b"\n")
+            process.stdin.flush()
+            return _answer(process, log)
+
+        yield call
+
+
+def _answer(process: subprocess.Popen[bytes], log: Path) -> dict[str, Any]:
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert line, f"Spark ended\n{log.read_text()[-3000:]}"
+    answer: dict[str, Any] = json.loads(line)
+    assert "error" not in answer, f"{answer['error']}\n{log.read_text()[-3000:]}"
+    return answer
+
+
+@pytest.fixture(scope="module")
+def topic(broker_address: str, broker_admin: BrokerAdmin) -> str:
+    """The flights, one second apart, produced with lz4 by an idempotent producer."""
+    name = broker_admin.create_topic("flights-spark", PARTITIONS, KEPT)
+    send(broker_address, name, 0, len(flights()))
+    return name
+
+
+def send(address: str, name: str, start: int, stop: int) -> None:
+    producer = Producer(
+        {
+            "bootstrap.servers": address,
+            "compression.type": "lz4",
+            "enable.idempotence": True,
+            "linger.ms": 20,
+            "queue.buffering.max.messages": 1_000_000,
+        }
+    )
+    failed: list[object] = []
+    for number, (key, value) in enumerate(flights()[start:stop], start):
+        producer.produce(
+            name,
+            value,
+            key,
+            partition_of(key, PARTITIONS),
+            timestamp=START_MS + 1000 * number,
+            on_delivery=lambda error, _: failed.append(error) if error else None,
+        )
+        if number % 10_000 == 0:
+            producer.poll(0)
+    assert producer.flush(60) == 0
+    assert failed == []
+
+
+def expected(parts: list[list[bytes]]) -> dict[str, list[int]]:
+    """What the program's digest of these values must be."""
+    found = {}
+    for index, values in enumerate(parts):
+        checksum = sum(
+            crc32(value) * (offset % 65521 + 1) % 2147483647 for offset, value in enumerate(values)
+        )
+        found[str(index)] = [len(values), 0, len(values) - 1, checksum]
+    return found
+
+
+def test_batch_reads_everything_once_and_in_order(spark: Spark, topic: str) -> None:
+    assert spark("batch", topic=topic) == expected(by_partition(PARTITIONS))
+
+
+def test_batch_by_explicit_offsets(spark: Spark, topic: str) -> None:
+    first = {str(index): 100 + index for index in range(PARTITIONS)}
+    last = {str(index): 2_000 for index in range(PARTITIONS)}
+    found = spark(
+        "batch",
+        topic=topic,
+        startingOffsets=json.dumps({topic: first}),
+        endingOffsets=json.dumps({topic: last}),
+    )
+    assert {name: part[:3] for name, part in found.items()} == {
+        str(index): [1_900 - index, 100 + index, 1_999] for index in range(PARTITIONS)
+    }
+
+
+def test_batch_by_timestamp(spark: Spark, topic: str) -> None:
+    start, stop = 1_000, 50_000
+    found = spark(
+        "batch",
+        topic=topic,
+        startingTimestamp=str(START_MS + 1000 * start),
+        endingTimestamp=str(START_MS + 1000 * stop),
+    )
+    count = [0] * PARTITIONS
+    for key, _ in flights()[start:stop]:
+        count[partition_of(key, PARTITIONS)] += 1
+    assert [found[str(index)][0] for index in range(PARTITIONS)] == count
+
+
+def test_the_sink_writes_what_the_source_reads(
+    spark: Spark, topic: str, broker_admin: BrokerAdmin
+) -> None:
+    target = broker_admin.create_topic("flights-copied", PARTITIONS)
+    spark("copy", topic=topic, target=target)
+    assert spark("batch", topic=target) == spark("batch", topic=topic)
+
+
+def test_a_stream_goes_on_where_its_checkpoint_ends(
+    spark: Spark, broker_address: str, broker_admin: BrokerAdmin, tmp_path: Path
+) -> None:
+    name = broker_admin.create_topic("flights-stream", PARTITIONS, KEPT)
+    where = {"checkpoint": str(tmp_path / "checkpoint"), "lake": str(tmp_path / "lake")}
+    send(broker_address, name, 0, 5_000)
+    assert spark("stream", topic=name, **where) == {"rows": 5_000}
+    assert spark("stream", topic=name, **where) == {"rows": 0}
+    send(broker_address, name, 5_000, 8_000)
+    assert spark("stream", topic=name, **where) == {"rows": 3_000}
+    assert spark("lake", lake=where["lake"]) == spark("batch", topic=name)
