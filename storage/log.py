@@ -79,4 +79,5 @@ class Log(LogAppend, LogFlush, LogOffsets):
 
     def remove_expired_producers(self, now_ms: int) -> list[int]:
         """Forget idle producers (`producer.id.expiration.ms`): their ids."""
+        self.verification.remove_expired(now_ms, self.producer_id_expiration_ms)
         return self.producers.remove_expired(now_ms, self.producer_id_expiration_ms)

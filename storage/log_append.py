@@ -9,21 +9,24 @@ which decides again from the start. Nothing is written unless all of it is valid
 from struct import Struct
 
 from barnabas.storage.append_info import AppendInfo
-from barnabas.storage.batch import HEADER, MAX_SEQUENCE, Buffer
+from barnabas.storage.batch import HEADER, MAX_SEQUENCE, BatchHeader, Buffer
 from barnabas.storage.crc import crc32c
-from barnabas.storage.errors import StorageError
+from barnabas.storage.errors import InvalidTransactionState, StorageError
 from barnabas.storage.log_write import LogWrite
+from barnabas.storage.offset_index import MAX_RELATIVE_OFFSET
 from barnabas.storage.producer_entry import AppendOrigin, SentBatch
 from barnabas.storage.producer_updates import ProducerUpdates
+from barnabas.storage.transaction_verification import VerificationGuard
 from barnabas.storage.validation import validate_as_follower, validate_as_leader
 
 _unpack = HEADER.unpack_from
 _stamp_prefix = Struct(">qii").pack_into
 _CLIENT = AppendOrigin.CLIENT
 _UNCOMMON_ATTRIBUTES = ~0x17  # all but the codec and TRANSACTIONAL
+_HEADER_BYTES = HEADER.size
 _TRANSACTIONAL = 0x10
 _CODEC_MASK = 7
-_LAST_CODEC = 4
+_LZ4, _ZSTD = 3, 4
 
 
 class LogAppend(LogWrite):
@@ -41,20 +44,34 @@ class LogAppend(LogWrite):
         transaction_version: int = 0,
         one_v2_batch: bool = False,
         allow_zstd: bool = True,
+        verification_guard: VerificationGuard | None = None,
     ) -> AppendInfo:
         """Give the batches the next offsets and write them; `buffer` is changed in place.
 
         `one_v2_batch` is the rule of Produce from version 3 on, `allow_zstd` that from 7 on;
-        `transaction_version` matters to markers. Raises a StorageError that says which rule
-        was broken, and where; then nothing was appended. LogDirectoryFailed means that the
-        disk failed instead.
+        `verification_guard` is from `start_transaction_verification`; `transaction_version`
+        matters to markers. Raises a StorageError that says which rule was broken, and where;
+        then nothing was appended. LogDirectoryFailed means that the disk failed instead.
         """
-        # One function for speed: a call costs as much here as three of these comparisons.
+        if origin is _CLIENT and self._appends_plainly:
+            info = self._append_plain(buffer, leader_epoch, now_ms, allow_zstd)
+            if info is not None:
+                return info
+        return self._append_set(
+            buffer, leader_epoch, now_ms, origin, transaction_version, one_v2_batch,
+            allow_zstd, verification_guard,
+        )  # fmt: skip
+
+    def _append_plain(
+        self, buffer: bytearray | memoryview, leader_epoch: int, now_ms: int, allow_zstd: bool
+    ) -> AppendInfo | None:
+        """The short way; None, with nothing changed, for what has to go the long way.
+
+        One function for speed: a call costs as much here as three of these comparisons.
+        """
         size = len(buffer)
-        if size < 61 or origin is not _CLIENT or not self._appends_plainly:
-            return self._append_set(
-                buffer, leader_epoch, now_ms, origin, transaction_version, one_v2_batch, allow_zstd
-            )
+        if size < _HEADER_BYTES:
+            return None
         (
             base_offset, length, _, magic, crc, attributes, delta, _, timestamp,
             producer_id, producer_epoch, sequence, count,
@@ -66,14 +83,12 @@ class LogAppend(LogWrite):
             or count != delta + 1
             or delta < 0
             or attributes & _UNCOMMON_ATTRIBUTES
-            or attributes & _CODEC_MASK > _LAST_CODEC
+            or attributes & _CODEC_MASK > (_ZSTD if allow_zstd else _LZ4)
             or size > self._most_bytes
             or timestamp - now_ms > self._timestamp_after_max_ms
             or crc32c(memoryview(buffer)[21:]) != crc
         ):
-            return self._append_set(
-                buffer, leader_epoch, now_ms, origin, transaction_version, one_v2_batch, allow_zstd
-            )
+            return None
         producers = self.producers
         entry = None
         if producer_id >= 0:
@@ -86,19 +101,9 @@ class LogAppend(LogWrite):
                 or (attributes & _TRANSACTIONAL != 0)
                 == (entry.current_transaction_first_offset < 0)
             ):
-                return self._append_set(
-                    buffer,
-                    leader_epoch,
-                    now_ms,
-                    origin,
-                    transaction_version,
-                    one_v2_batch,
-                    allow_zstd,
-                )
+                return None
         elif attributes & _TRANSACTIONAL:
-            return self._append_set(
-                buffer, leader_epoch, now_ms, origin, transaction_version, one_v2_batch, allow_zstd
-            )
+            return None
         first = self.log_end_offset
         last = first + delta
         segment = self._active
@@ -110,7 +115,7 @@ class LogAppend(LogWrite):
                 or used + size > self._segment_bytes
                 or segment.is_index_full
                 or timestamp - segment.first_timestamp > self._segment_ms - segment.roll_jitter_ms
-                or last - segment.base_offset > 0x7FFFFFFF
+                or last - segment.base_offset > MAX_RELATIVE_OFFSET
             ):
                 segment = self._prepare(leader_epoch, size, timestamp, last, now_ms)
             _stamp_prefix(buffer, 0, first, length, leader_epoch)
@@ -130,9 +135,10 @@ class LogAppend(LogWrite):
         leader_epoch: int,
         now_ms: int,
         origin: AppendOrigin,
-        transaction_version: int = 0,
-        one_v2_batch: bool = False,
-        allow_zstd: bool = True,
+        transaction_version: int,
+        one_v2_batch: bool,
+        allow_zstd: bool,
+        guard: VerificationGuard | None,
     ) -> AppendInfo:
         """The long way."""
         try:
@@ -151,12 +157,50 @@ class LogAppend(LogWrite):
                 if header.has_producer_id:
                     if origin is _CLIENT and (sent := updates.find_duplicate(header)):
                         return self._duplicate(sent)
+                    if not header.is_control:
+                        self._check_verified(header, origin, guard)
                     updates.add(valid.buffer, header, transaction_version)
             return self._write_set(valid, updates, now_ms)
         except StorageError as error:
             raise error.located(self.topic_partition) from None
         except OSError as error:
             self._fail(error)
+
+    def start_transaction_verification(
+        self, producer_id: int, epoch: int, sequence: int, now_ms: int, *, can_bump_epoch: bool
+    ) -> VerificationGuard | None:
+        """The guard to show with the producer's batch once its coordinator has said yes.
+
+        None if a transaction of it is open here: then nothing needs to be verified. The
+        arguments are those of the batch; `can_bump_epoch` for transactions of version 2.
+        """
+        if self.producers.has_open_transaction(producer_id):
+            return None
+        return self.verification.start(
+            producer_id, epoch, sequence, now_ms, can_bump_epoch=can_bump_epoch
+        )
+
+    def _check_verified(
+        self, header: BatchHeader, origin: AppendOrigin, guard: VerificationGuard | None
+    ) -> None:
+        producer_id, verification = header.producer_id, self.verification
+        if (
+            self.verifies_transactions
+            and header.is_transactional
+            and not self.producers.has_open_transaction(producer_id)
+            and not verification.is_verified(producer_id, guard)
+        ):
+            raise InvalidTransactionState(
+                f"producer {producer_id} was not verified", offset=header.base_offset
+            )
+        if origin is _CLIENT:
+            entry = self.producers.producers.get(producer_id)
+            verification.check_sequence(
+                producer_id,
+                header.base_sequence,
+                header.base_offset,
+                is_new=entry is None or not entry.batches,
+            )
 
     def _duplicate(self, sent: SentBatch) -> AppendInfo:
         _, last_offset, offset_delta, timestamp = sent

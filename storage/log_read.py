@@ -91,7 +91,8 @@ class LogRead(LogState):
         if bound is None:
             bound = self.log_end_offset if following is None else following.base_offset
         found: list[AbortedTransaction] = []
-        searched: Segment | None = segment
-        while searched is not None and not searched.transaction_index.collect(offset, bound, found):
-            searched = self.segments.after(searched.base_offset)
+        for searched in self.segments.starting_with(segment):
+            index = searched.transaction_index
+            if index.exists and index.collect(offset, bound, found):
+                break
         return [(aborted.producer_id, aborted.first_offset) for aborted in found]

@@ -25,6 +25,7 @@ from barnabas.storage.segment import Segment
 from barnabas.storage.segment_recovery import rebuild_indexes
 from barnabas.storage.segments import Segments
 from barnabas.storage.topic_rules import append_rules
+from barnabas.storage.transaction_verification import TransactionVerification
 
 _logger = logging.getLogger(__name__)
 
@@ -72,6 +73,8 @@ class LogState:
         "segments",
         "topic_partition",
         "truncations",
+        "verification",
+        "verifies_transactions",
     )
 
     def __init__(
@@ -99,6 +102,10 @@ class LogState:
         self.producer_id_expiration_ms = 86_400_000
         self.load_report = LoadReport()
         self.truncations = 0
+        self.verification = TransactionVerification()
+        self.verifies_transactions = False
+        """Whether a transaction's first batch has to show a guard
+        (`transaction.partition.verification.enable`)."""
         self.log_start_offset = self.log_end_offset = 0
         self.high_watermark = self.recovery_point = 0
         self._first_unstable_offset: int | None = None

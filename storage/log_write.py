@@ -59,6 +59,9 @@ class LogWrite(LogCleanup):
         segment.append_set(valid.buffer, headers)
         self.log_end_offset = self.producers.map_end_offset = last_offset + 1
         self._commit(updates, segment)
+        for header in headers:
+            if header.is_transactional:
+                self.verification.end(header.producer_id)
         return AppendInfo(
             valid.first_offset,
             last_offset,

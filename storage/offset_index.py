@@ -16,6 +16,7 @@ from barnabas.storage.index_file import PAGE_BYTES, IndexFile
 _ENTRY: Final = Struct(">ii")
 _ENTRY_BYTES: Final = _ENTRY.size
 _WINDOW_ENTRIES: Final = 32
+_HALF_WINDOW: Final = _WINDOW_ENTRIES // 2
 _WINDOW_BYTES: Final = _WINDOW_ENTRIES * _ENTRY_BYTES
 _unpack = _ENTRY.unpack_from
 
@@ -70,30 +71,31 @@ class OffsetIndex(IndexFile):
 
     def lookup(self, offset: int) -> tuple[int, int]:
         """(offset, position) of the last entry at or below `offset`, or (base offset, 0)."""
-        target = offset - self.base_offset
-        entry: tuple[int, ...] | None = None
-        if self._written > _WINDOW_ENTRIES and not self._tail:
-            entry = self._guess(target)
-        if entry is None:
-            entry = self.find_floor(0, target)[1]
+        entry = self.find_floor(0, offset - self.base_offset)[1]
         if entry is None:
             return self.base_offset, 0
         return self.base_offset + entry[0], entry[1]
 
-    def _guess(self, target: int) -> tuple[int, int] | None:
-        """Offsets and positions grow about evenly: look where the entry then should be.
+    def position_for(self, offset: int) -> int:
+        """Where in the `.log` file to start looking for `offset`.
 
-        One short read instead of a search in pages; None if it is not there.
+        Offsets and positions grow about evenly, so one short read where the entry should then
+        be usually finds it; otherwise the index is searched.
         """
+        target = offset - self.base_offset
         count = self._written
-        place = target * count // (self.last_offset - self.base_offset + 1) - _WINDOW_ENTRIES // 2
-        start = min(max(place, 0), count - _WINDOW_ENTRIES)
+        if count <= _WINDOW_ENTRIES or self._tail:
+            return self.lookup(offset)[1]
+        start = target * count // (self.last_offset - self.base_offset + 1) - _HALF_WINDOW
+        if start > count - _WINDOW_ENTRIES:
+            start = count - _WINDOW_ENTRIES
+        if start < 0:
+            start = 0
         file = self.file
-        fd = (file.opened or file.open()).fd
-        window = self.fs.pread(fd, _WINDOW_BYTES, start * _ENTRY_BYTES)
+        window = self.fs.pread((file.opened or file.open()).fd, _WINDOW_BYTES, start * _ENTRY_BYTES)
         if len(window) < _WINDOW_BYTES or _unpack(window)[0] > target:
-            return None
-        low, high = 0, _WINDOW_ENTRIES
+            return self.lookup(offset)[1]
+        low, high = 1, _WINDOW_ENTRIES
         while low < high:
             middle = (low + high) >> 1
             if _unpack(window, middle * _ENTRY_BYTES)[0] <= target:
@@ -101,9 +103,9 @@ class OffsetIndex(IndexFile):
             else:
                 high = middle
         if low == _WINDOW_ENTRIES and start + low < count:
-            return None
-        offset, position = _unpack(window, (low - 1) * _ENTRY_BYTES)
-        return offset, position
+            return self.lookup(offset)[1]
+        position: int = _unpack(window, low * _ENTRY_BYTES - _ENTRY_BYTES)[1]
+        return position
 
     def first_offset_from(self, position: int) -> int | None:
         """Offset of the first entry at or beyond a file position; None past the last one."""

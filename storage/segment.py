@@ -25,7 +25,10 @@ UNKNOWN: Final = -2
 _LOCATE: Final = Struct(">qi4xb6xi")
 """Of a batch's header: offset, size behind byte 12, magic, last offset delta."""
 _LOCATE_BYTES: Final = _LOCATE.size
-_LOCATE_CHUNK_BYTES: Final = 2048
+_ONE_HEADER_BYTES: Final = 64
+_MANY_HEADERS_BYTES: Final = 4096
+_LARGE_BYTES: Final = 1024
+"""Batches above this are visited header by header."""
 _SMALLEST_SIZE: Final = 14
 _locate = _LOCATE.unpack_from
 
@@ -190,14 +193,16 @@ class Segment(SegmentFiles):
         if offset >= self.tail_offset:
             position = self.tail_position
         else:
-            position = self.offset_index.lookup(offset)[1]
+            if not self._indexes_loaded:
+                self._load_indexes()
+            position = self._offset_index.position_for(offset)
         start = position
         file = self.log_file
         fd = (file.opened or file.open()).fd
         file.used = True
-        pread, end = self._pread, self.size_bytes
+        pread, end, wanted = self._pread, self.size_bytes, _ONE_HEADER_BYTES
         while position < end:
-            chunk = pread(fd, _LOCATE_CHUNK_BYTES, position)
+            chunk = pread(fd, wanted, position)
             if len(chunk) < _LOCATE_BYTES:
                 chunk = chunk.ljust(_LOCATE_BYTES, b"\0")
             at, limit = 0, len(chunk) - _LOCATE_BYTES
@@ -218,6 +223,7 @@ class Segment(SegmentFiles):
                     raise self._misled(start, found)
                 at += size + 12
             position += at
+            wanted = _ONE_HEADER_BYTES if size > _LARGE_BYTES else _MANY_HEADERS_BYTES
         return None
 
     def _misled(self, start: int, position: int) -> CorruptIndex | CorruptBatch:

@@ -72,6 +72,10 @@ class Segments:
         slot = bisect_left(self._bases, base_offset)
         return self._segments[slot - 1] if slot else None
 
+    def starting_with(self, segment: Segment) -> list[Segment]:
+        """A segment of the log and all that follow."""
+        return self._segments[bisect_left(self._bases, segment.base_offset) :]
+
     def between(self, start: int, end: int) -> list[Segment]:
         """The segments that may hold an offset in [start, end)."""
         first = max(bisect_right(self._bases, start) - 1, 0)
