@@ -44,11 +44,11 @@ def dump(
     barnabas log dump data/orders-0 --offset 1000 --max 10
     barnabas log dump data/__consumer_offsets-3 --json
     """
-    from barnabas.server.log_tools import dump as dumping
+    from barnabas.server.log_tools.dump import dump as show
     from barnabas.server.log_tools.segment_rows import Options
 
     options = Options(offset, not no_records, Format(keys), Format(values), topic)
-    _run(lambda: dumping.dump(path, options, as_json=as_json, most=most))
+    _run(lambda: show(path, options, as_json=as_json, most=most))
 
 
 @log.command()
@@ -62,25 +62,36 @@ def verify(path: Path, as_json: bool, shallow: bool) -> None:
     snapshots, leader epochs, checkpoints, meta.properties and partition.metadata. Exits with 1
     if something is wrong. The broker should be stopped.
     """
-    from barnabas.server.log_tools import verify as verifying
+    from barnabas.server.log_tools.verify import verify as check
 
-    _run(lambda: verifying.verify(path, as_json=as_json, shallow=shallow))
+    _run(lambda: check(path, as_json=as_json, shallow=shallow))
 
 
 @log.command()
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per change.")
-def repair(path: Path, dry_run: bool, as_json: bool) -> None:
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE",
+              help="A topic setting for new indexes: index.interval.bytes.")  # fmt: skip
+def repair(path: Path, dry_run: bool, as_json: bool, settings: tuple[str, ...]) -> None:
     """Recover a partition's directory or a whole data directory from its start, as a broker
     does with what lies above the recovery point after a crash.
 
     Every batch is checked; the log is cut at the first bad one; indexes, producer snapshots and
-    leader epochs are made anew. The broker has to be stopped.
+    leader epochs are made anew. The broker has to be stopped. Exits with 1 if there was
+    something to do.
     """
-    from barnabas.server.log_tools import repair as repairing
+    from barnabas.server.log_tools.repair import repair as recover
 
-    _run(lambda: repairing.repair(path, dry_run=dry_run, as_json=as_json))
+    named = dict(_name_and_value(setting) for setting in settings)
+    _run(lambda: recover(path, named, dry_run=dry_run, as_json=as_json))
+
+
+def _name_and_value(setting: str) -> tuple[str, str]:
+    name, equals, value = setting.partition("=")
+    if not equals:
+        raise click.BadParameter(f"{setting!r} is not NAME=VALUE", param_hint="--set")
+    return name.strip(), value.strip()
 
 
 def _run(work: Callable[[], bool]) -> None:

@@ -22,6 +22,7 @@ class Kind(StrEnum):
     """What a file holds."""
 
     LOG = "log"
+    RAFT_SNAPSHOT = "raft-snapshot"
     INDEX = "index"
     TIME_INDEX = "timeindex"
     TRANSACTION_INDEX = "txnindex"
@@ -78,7 +79,7 @@ def classify(path: Path) -> LogFile | None:
     if match := _NUMBERED.fullmatch(name):
         return LogFile(path, shown, Kind(match[2]), int(match[1]), partition)
     if match := _RAFT_SNAPSHOT.fullmatch(name):
-        return LogFile(path, shown, Kind.LOG, int(match[1] or 0), partition)
+        return LogFile(path, shown, Kind.RAFT_SNAPSHOT, int(match[1] or 0), partition)
     return None
 
 

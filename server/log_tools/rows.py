@@ -118,6 +118,7 @@ def _clean_shutdown_rows(file: LogFile, _: Options) -> Iterator[Row]:
 
 _READERS: dict[Kind, Callable[[LogFile, Options], Iterator[Row]]] = {
     Kind.LOG: log_rows,
+    Kind.RAFT_SNAPSHOT: log_rows,
     Kind.INDEX: _index_rows,
     Kind.TIME_INDEX: _time_index_rows,
     Kind.TRANSACTION_INDEX: _transaction_index_rows,
