@@ -35,11 +35,13 @@ class Bound(Generic[M]):
         self.encode: Callable[[M, bytearray, list[Cut]], None] = self._first_encode
 
     def _first_decode(self, buf: memoryview, pos: int) -> M:
-        self.decode = compile_parse(self.reference)
+        if self.decode == self._first_decode:  # who kept this method calls it again
+            self.decode = compile_parse(self.reference)
         return self.decode(buf, pos)
 
     def _first_encode(self, value: M, out: bytearray, cuts: list[Cut]) -> None:
-        self.encode = compile_build(self.reference)
+        if self.encode == self._first_encode:
+            self.encode = compile_build(self.reference)
         self.encode(value, out, cuts)
 
     def parse(self, data: bytes | bytearray | memoryview, start: int = 0) -> M:

@@ -41,8 +41,7 @@ class Emits(Protocol):
 class Emitter:
     """Lines of source under construction, and the constants they name."""
 
-    def __init__(self, whole: Emits | None = None) -> None:
-        self.whole = whole
+    def __init__(self) -> None:
         self.lines: list[str] = []
         self.depth = 2
         self.names: dict[str, Any] = {
@@ -76,7 +75,7 @@ class Emitter:
         self.names[name] = value
         return name
 
-    def goes_apart(self, codec: Emits, layout: Hashable, is_rare: bool) -> bool:
+    def goes_apart(self, layout: Hashable, is_rare: bool) -> bool:
         """Whether a part of the message gets a function of its own, compiled when first needed.
 
         It does if it is rarely there, or if the same layout came before: a message of many
@@ -84,7 +83,7 @@ class Emitter:
         """
         met = layout in self._met
         self._met.add(layout)
-        return codec is not self.whole and (is_rare or met)
+        return is_rare or met
 
     def _function_of(
         self, layout: Hashable, compile_: Callable[[Emits], Callable[..., Any]], codec: Emits
@@ -128,8 +127,8 @@ class Emitter:
 class ParseEmitter(Emitter):
     """Gathers the source of a parse function."""
 
-    def __init__(self, whole: Emits | None = None) -> None:
-        super().__init__(whole)
+    def __init__(self) -> None:
+        super().__init__()
         self._run: list[tuple[str, str]] = []
 
     def fixed(self, char: str, target: str = "") -> str:
@@ -169,8 +168,8 @@ class ParseEmitter(Emitter):
 class BuildEmitter(Emitter):
     """Gathers the source of a build function; `target` names the bytearray written to."""
 
-    def __init__(self, whole: Emits | None = None) -> None:
-        super().__init__(whole)
+    def __init__(self) -> None:
+        super().__init__()
         self.target = "out"
         self._run: list[tuple[str, str]] = []
 
@@ -219,7 +218,7 @@ class Later:
 
 def compile_parse(codec: Emits) -> Callable[[memoryview, int], Any]:
     """The function `(buf, pos) -> value` for `codec`."""
-    out = ParseEmitter(codec)
+    out = ParseEmitter()
     result = codec.emit_parse(out)
     out.flush()
     out.line(f"return {result}")
@@ -229,7 +228,7 @@ def compile_parse(codec: Emits) -> Callable[[memoryview, int], Any]:
 
 def compile_part(codec: Emits) -> Callable[[memoryview, int, int], tuple[Any, int, int]]:
     """The function `(buf, pos, budget) -> value, pos, budget` for a part of a message."""
-    out = ParseEmitter(codec)
+    out = ParseEmitter()
     result = codec.emit_parse(out)
     out.flush()
     out.line(f"return {result}, pos, budget")
@@ -238,7 +237,7 @@ def compile_part(codec: Emits) -> Callable[[memoryview, int, int], tuple[Any, in
 
 def compile_build(codec: Emits) -> Callable[[Any, bytearray, list[Any]], None]:
     """The function `(value, out, cuts) -> None` for `codec`."""
-    out = BuildEmitter(codec)
+    out = BuildEmitter()
     codec.emit_build(out, "value")
     return out.function(
         "def build(value, out, cuts):",

@@ -5,6 +5,7 @@ by an unsigned varint, 0 for null (Kafka's MessageDataGenerator). Unknown tags s
 with the value (`unknown_tagged_fields`) and are written back.
 """
 
+import copy
 import io
 from typing import IO, TYPE_CHECKING, Any
 
@@ -141,21 +142,33 @@ class StructCodec(Codec):
 
     @property
     def _layout(self) -> tuple[object, ...]:
-        """Within one message, what tells the bytes of two structs apart."""
-        return self.cls, self.flexible, self.nullable, self.in_tag
+        """Within one message, what tells the fields of two structs apart."""
+        return self.cls, self.flexible
+
+    def _without_null(self) -> "StructCodec":
+        """The same fields, with nothing in front that stands for null."""
+        twin = copy.copy(self)
+        twin.nullable = twin.in_tag = False
+        return twin
 
     def emit_parse(self, out: ParseEmitter, target: str = "") -> str:
-        if out.goes_apart(self, self._layout, self.nullable or self.in_tag):
-            return out.apart(self, self._layout, target)
-        value = out.fresh("o")
         if not self.nullable:
-            self._emit_fields(out, value)
-            return value
+            return self._emit_value(out, target, is_rare=self.in_tag)
+        value = target or out.fresh("o")
         flag = out.uvarint() if self.in_tag else out.fixed("b")
         out.flush()
         out.line(f"if {flag} {'== 0' if self.in_tag else '< 0'}: {value} = None")
         with out.block("else:"):
-            self._emit_fields(out, value)
+            source = self._emit_value(out, value, is_rare=True)
+            if source != value:
+                out.line(f"{value} = {source}")
+        return value
+
+    def _emit_value(self, out: ParseEmitter, target: str, is_rare: bool) -> str:
+        if out.goes_apart(self._layout, is_rare):
+            return out.apart(self._without_null(), self._layout, target)
+        value = out.fresh("o")
+        self._emit_fields(out, value)
         return value
 
     def _emit_fields(self, out: ParseEmitter, value: str) -> None:
@@ -203,24 +216,25 @@ class StructCodec(Codec):
         out.line(f"{value}.{UNKNOWN} = tuple({unknown})")
 
     def emit_build(self, out: BuildEmitter, value: str) -> None:
-        if out.goes_apart(self, self._layout, self.nullable or self.in_tag):
-            out.apart(self, self._layout, value)
-            return
         if not value.isidentifier():
             out.flush()
             local = out.fresh("s")
             out.line(f"{local} = {value}")
             value = local
         if not self.nullable:
-            self._emit_write(out, value)
+            self._emit_write(out, value, is_rare=self.in_tag)
             return
         null = b"\0" if self.in_tag else b"\xff"
+        out.flush()
         out.line(f"if {value} is None: {out.target} += {null!r}")
         with out.block("else:"):
             out.fixed("b", "1")
-            self._emit_write(out, value)
+            self._emit_write(out, value, is_rare=True)
 
-    def _emit_write(self, out: BuildEmitter, value: str) -> None:
+    def _emit_write(self, out: BuildEmitter, value: str, is_rare: bool) -> None:
+        if out.goes_apart(self._layout, is_rare):
+            out.apart(self._without_null(), self._layout, value)
+            return
         for field in self.absent:
             if not field.may_be_dropped_at(self.version):
                 condition = field.source_of_is_set(out, f"{value}.{field.name}")
