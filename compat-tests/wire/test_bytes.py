@@ -20,7 +20,7 @@ from seeds import FIRST_SEED
 from tests.wire.kafka_json import to_json
 from tests.wire.strategies import declared, value
 
-VALUES = int(os.environ.get("BARNABAS_VALUES", "12"))  # per message and version
+VALUES = int(os.environ.get("BARNABAS_VALUES", "24"))  # per message and version
 JUDGED = {"3.9.1": 133, "4.4.0": 701}  # message versions
 BATCH = 2_000
 SHOWN = 1_500  # characters of a difference

@@ -156,7 +156,7 @@ def test_a_hostile_frame_costs_less_than_64_times_its_size(dearest: list[Target]
 
 
 def test_every_dear_array_stays_under_the_same_bound(dearest: list[Target]) -> None:
-    for each in dearest[:100]:
+    for each in dearest[:60]:
         data = each.frame(SMALL_FRAME_BYTES)
         measured = memory_per_byte(each.bound, data)
         assert each.weight() / 2 < measured < MEMORY_PER_BYTE, f"{each}: {measured}"
