@@ -8,17 +8,24 @@ Commits of a transaction are written at once and wait for the transaction's end 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from barnabas.server.config import BrokerConfig
 from barnabas.server.errors import ApiError
 from barnabas.server.groups.group import Group
 from barnabas.server.groups.offsets import Commits
-from barnabas.server.groups.records import encode_offset, encode_offset_key
+from barnabas.server.groups.records import (
+    OFFSET_VERSION,
+    OFFSET_VERSION_WITH_TOPIC_ID,
+    encode_offset,
+    encode_offset_key,
+)
 from barnabas.server.groups.sessions import Sessions
 from barnabas.server.groups.states import GroupState
 from barnabas.server.groups.validation import require_generation, require_member
-from barnabas.server.groups.writer import Writer
+from barnabas.server.groups.writer import KeyAndValue, Writer
 from barnabas.wire.error_codes import ErrorCode
 
 NO_GENERATION = -1
+RELEASE_WITH_TOPIC_IDS = 4
 FIRST_SEQUENCE = 0  # Kafka numbers the records of a commit although they have no producer
 
 
@@ -39,7 +46,8 @@ class Committer:
 class Committing:
     """Serves commits for one group at a time."""
 
-    def __init__(self, sessions: Sessions, writer: Writer) -> None:
+    def __init__(self, config: BrokerConfig, sessions: Sessions, writer: Writer) -> None:
+        self._config = config
         self._sessions = sessions
         self._writer = writer
 
@@ -71,7 +79,7 @@ class Committing:
             done(error)
 
         self._writer.append(
-            group.shard, _records(group, commits), written, base_sequence=FIRST_SEQUENCE
+            group.shard, self._records(group, commits), written, base_sequence=FIRST_SEQUENCE
         )
 
     def commit_in_transaction(
@@ -100,7 +108,7 @@ class Committing:
 
         self._writer.append(
             group.shard,
-            _records(group, commits),
+            self._records(group, commits),
             written,
             base_sequence=FIRST_SEQUENCE,
             producer_id=producer_id,
@@ -120,9 +128,10 @@ class Committing:
             # Old transactional clients do not say who they are; others must be members.
             raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID)
 
-
-def _records(group: Group, commits: Commits) -> list[tuple[bytes, bytes | None]]:
-    return [
-        (encode_offset_key(group.group_id, topic, partition), encode_offset(committed))
-        for (topic, partition), committed in commits.items()
-    ]
+    def _records(self, group: Group, commits: Commits) -> list[KeyAndValue]:
+        keeps_ids = self._config.release >= RELEASE_WITH_TOPIC_IDS
+        version = OFFSET_VERSION_WITH_TOPIC_ID if keeps_ids else OFFSET_VERSION
+        return [
+            (encode_offset_key(group.group_id, topic, partition), encode_offset(committed, version))
+            for (topic, partition), committed in commits.items()
+        ]

@@ -2,9 +2,9 @@
 
 A key begins with an int16 that says what it is: 0 and 1 a committed offset, 2 a classic
 group; above come KIP-848 and later. A value begins with its own int16 version, a null value is
-a tombstone. Kafka 3.9 writes offsets in version 3, 4.x in version 4 with the topic's id; an
-offset with an expiry of its own is written in version 1, the last that has room for it.
-Groups are written in version 3 by both.
+a tombstone. Kafka 3.9 writes offsets in version 3, 4.x in version 4, which has room for the
+topic's id; an offset with an expiry of its own is written in version 1, the last that has
+room for that. Groups are written in version 3 by both.
 """
 
 from collections.abc import Mapping
@@ -20,15 +20,14 @@ from barnabas.wire.messages.group_metadata_key import GroupMetadataKey
 from barnabas.wire.messages.group_metadata_value import GroupMetadataValue, MemberMetadata
 from barnabas.wire.messages.offset_commit_key import OffsetCommitKey
 from barnabas.wire.messages.offset_commit_value import OffsetCommitValue
-from barnabas.wire.uuids import ZERO_UUID
 
 LEGACY_OFFSET, OFFSET, GROUP = 0, 1, 2
 _TYPE = Struct(">h")
 _PREFIX_BYTES = _TYPE.size
 _GROUP_VERSION = 3
 _EXPIRING_OFFSET_VERSION = 1
-_OFFSET_VERSION = 3
-_OFFSET_WITH_TOPIC_ID_VERSION = 4
+OFFSET_VERSION = 3
+OFFSET_VERSION_WITH_TOPIC_ID = 4
 
 _OFFSET_KEY = OffsetCommitKey.at(1)
 _GROUP_KEY = GroupMetadataKey.at(0)
@@ -87,20 +86,18 @@ def decode_key(key: bytes | None) -> Key:
     return UnknownKey(record_type)
 
 
-def encode_offset(committed: CommittedOffset) -> bytes:
-    """The value of a committed offset."""
+def encode_offset(committed: CommittedOffset, version: int = OFFSET_VERSION) -> bytes:
+    """The value of a committed offset, in this version if it has no expiry of its own."""
     value = OffsetCommitValue(
         offset=committed.offset,
         leader_epoch=committed.leader_epoch,
         metadata=committed.metadata,
         commit_timestamp=committed.commit_timestamp_ms,
     )
-    version = _OFFSET_VERSION
     if committed.expire_timestamp_ms is not None:
         version = _EXPIRING_OFFSET_VERSION
         value.expire_timestamp = committed.expire_timestamp_ms
-    elif committed.topic_id != ZERO_UUID:
-        version = _OFFSET_WITH_TOPIC_ID_VERSION
+    elif version >= OFFSET_VERSION_WITH_TOPIC_ID:
         value.topic_id = committed.topic_id
     return _TYPE.pack(version) + OffsetCommitValue.at(version).build(value)
 

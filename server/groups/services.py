@@ -34,7 +34,7 @@ class Services:
         self.rebalance = Rebalance(config, clock, self.writer, log)
         self.joining = Joining(config, self.rebalance, self.writer)
         self.syncing = Syncing(clock, self.rebalance, self.writer)
-        self.committing = Committing(self.rebalance.sessions, self.writer)
+        self.committing = Committing(config, self.rebalance.sessions, self.writer)
         self.cleanup = Cleanup(config, clock, self.rebalance, self.writer, log)
 
     def new_group(self, group_id: str, shard: Shard) -> Group:

@@ -27,7 +27,6 @@ from barnabas.wire.messages.offset_commit import (
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
-from barnabas.wire.uuids import ZERO_UUID
 
 VERSIONS = Versions(0, 10)
 Answers = dict[tuple[str, int], OffsetCommitResponsePartition]
@@ -103,17 +102,13 @@ def _sort_out(
             else:
                 key = (name, partition.partition_index)
                 commits[key] = _committed(partition, request, context)
-                commits[key].topic_id = known.topic_id if _keeps_ids(context) else ZERO_UUID
+                commits[key].topic_id = known.topic_id
                 answers[key] = answer
     return commits, answers
 
 
 def _is_too_long(text: str | None, context: RequestContext) -> bool:
     return text is not None and len(text) > context.broker.config.offset_metadata_max_bytes
-
-
-def _keeps_ids(context: RequestContext) -> bool:
-    return context.broker.config.release >= 4
 
 
 def _committed(

@@ -1,0 +1,170 @@
+"""Offsets expire, groups are deleted, topics go (KIP-211, KIP-229, KIP-496)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from barnabas.server.errors import ApiError
+from barnabas.server.groups.commits import Committer
+from barnabas.server.groups.expiry import expired_offsets
+from barnabas.server.groups.offsets import CommittedOffset
+from barnabas.server.groups.records import decode_key
+from barnabas.server.groups.states import GroupState
+from barnabas.wire.error_codes import ErrorCode
+
+from .world import Client, World, stable
+
+DAY_MS = 86_400_000
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    made = World(tmp_path, {"offsets.retention.minutes": 24 * 60})
+    yield made
+    made.close()
+
+
+def _tombstones(world: World) -> list[object]:
+    return [decode_key(record.key) for _, record in world.records() if record.value is None]
+
+
+def test_a_simple_groups_offsets_expire_one_by_one(world: World) -> None:
+    world.commit(1)
+    world.clock.advance("12 h")
+    world.commit(2, partition=1)
+    world.clock.advance("12 h 10 min")
+    assert (world.committed(), world.committed(partition=1)) == (-1, 2)
+    assert _tombstones(world) == [("g", "orders", 0)]
+    world.clock.advance("12 h")
+    assert world.groups.describe("g") is None
+    assert _tombstones(world) == [("g", "orders", 0), ("g", "orders", 1)], "no group record"
+
+
+def test_an_empty_groups_offsets_expire_when_it_has_been_empty_long_enough(world: World) -> None:
+    client = Client(world, session_ms=1_800_000)
+    stable(world, client)
+    world.commit(1, client.committer)
+    for _ in range(100):
+        world.clock.advance("29 min")
+        assert client.heartbeat() is ErrorCode.NONE
+    assert world.committed() == 1, "as long as somebody subscribes to the topic"
+    client.leave()
+    world.clock.advance("23 h 50 min")
+    assert world.committed() == 1
+    world.clock.advance("20 min")
+    assert world.groups.describe("g") is None
+    assert _tombstones(world) == [("g", "orders", 0), ("g",)]
+
+
+def test_with_consumers_only_topics_nobody_reads_expire(world: World) -> None:
+    client = Client(world)
+    stable(world, client)
+    group = world.group()
+    for topic in ("orders", "audit"):
+        world.commit(1, client.committer, topic=topic)
+    now_ms = world.clock.now_ms()
+    assert expired_offsets(group, now_ms + DAY_MS - 1, DAY_MS) == []
+    assert expired_offsets(group, now_ms + DAY_MS, DAY_MS) == [("audit", 0)]
+    client.protocols = (("range", b"not a subscription"),)
+    client.join()
+    client.sync({})
+    assert expired_offsets(group, now_ms + DAY_MS, DAY_MS) == [], "what they read is not known"
+
+
+def test_members_that_are_no_consumers_keep_their_offsets(world: World) -> None:
+    client = Client(world, protocol_type="connect")
+    stable(world, client)
+    world.commit(1, client.committer)
+    assert expired_offsets(world.group(), world.clock.now_ms() + 9 * DAY_MS, DAY_MS) == []
+
+
+def test_an_offset_may_bring_its_own_retention(world: World) -> None:
+    now_ms = world.clock.now_ms()
+    committed = CommittedOffset(1, commit_timestamp_ms=now_ms, expire_timestamp_ms=now_ms + 5)
+    world.groups.commit("g", Committer(), {("orders", 0): committed}, lambda _: None)
+    assert expired_offsets(world.group(), now_ms + 4, DAY_MS) == []
+    assert expired_offsets(world.group(), now_ms + 5, DAY_MS) == [("orders", 0)]
+
+
+def test_a_group_loaded_from_an_old_record_expires_by_its_commits(world: World) -> None:
+    client = Client(world)
+    stable(world, client)
+    world.commit(1, client.committer)
+    client.leave()
+    group = world.group()
+    group.state_timestamp_ms = None
+    now_ms = world.clock.now_ms()
+    assert expired_offsets(group, now_ms + DAY_MS - 1, DAY_MS) == []
+    assert expired_offsets(group, now_ms + DAY_MS, DAY_MS) == [("orders", 0)]
+
+
+def test_an_offset_of_an_open_transaction_does_not_hold_others(world: World) -> None:
+    world.commit(1)
+    world.groups.commit_in_transaction(
+        "g", Committer(), 7, 0, {("audit", 0): CommittedOffset(2)}, lambda _: None
+    )
+    world.clock.advance("2 days")
+    assert world.committed() == -1
+    assert world.group().offsets.is_unstable("audit", 0), "and keeps the group"
+
+
+def test_deleting_a_group(world: World) -> None:
+    client = Client(world)
+    stable(world, client)
+    world.commit(1, client.committer)
+    with pytest.raises(ApiError, match="NON_EMPTY_GROUP"):
+        world.groups.delete_group("g")
+    client.leave()
+    world.groups.delete_group("g")
+    assert _tombstones(world) == [("g", "orders", 0), ("g",)]
+    with pytest.raises(ApiError, match="GROUP_ID_NOT_FOUND"):
+        world.groups.delete_group("g")
+    assert world.committed() == -1
+    assert world.commit(2) is ErrorCode.NONE
+
+
+def test_deleting_a_group_that_never_had_members_leaves_no_group_record(world: World) -> None:
+    world.commit(1)
+    world.groups.delete_group("g")
+    assert _tombstones(world) == [("g", "orders", 0)]
+
+
+def test_deleting_offsets(world: World) -> None:
+    with pytest.raises(ApiError, match="GROUP_ID_NOT_FOUND"):
+        world.groups.delete_offsets("g", [("orders", 0)])
+    client = Client(world)
+    stable(world, client)
+    for topic in ("orders", "audit"):
+        world.commit(1, client.committer, topic=topic)
+    assert world.groups.delete_offsets("g", [("orders", 0), ("audit", 0), ("audit", 1)]) == {
+        ("orders", 0): ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC,
+        ("audit", 0): ErrorCode.NONE,
+        ("audit", 1): ErrorCode.NONE,
+    }
+    assert (world.committed("orders"), world.committed("audit")) == (1, -1)
+    assert _tombstones(world) == [("g", "audit", 0)]
+    client.leave()
+    assert world.groups.delete_offsets("g", [("orders", 0)]) == {("orders", 0): ErrorCode.NONE}
+    assert world.groups.describe("g") is None, "nothing is left of it"
+
+
+def test_offsets_of_members_that_are_no_consumers_cannot_be_deleted(world: World) -> None:
+    client = Client(world, protocol_type="connect")
+    stable(world, client)
+    with pytest.raises(ApiError, match="NON_EMPTY_GROUP"):
+        world.groups.delete_offsets("g", [("orders", 0)])
+
+
+def test_a_deleted_topic_takes_its_offsets_along(world: World) -> None:
+    client = Client(world)
+    stable(world, client)
+    world.commit(1, client.committer)
+    world.commit(1, group="simple")
+    world.commit(1, group="both")
+    world.commit(1, group="both", topic="audit")
+    world.groups.topics_deleted(["orders"])
+    assert world.committed() == -1
+    assert world.group().state is GroupState.STABLE
+    assert world.groups.describe("simple") is None
+    assert world.committed("audit", group="both") == 1

@@ -1,0 +1,223 @@
+"""Groups come back out of the log: our own, Kafka's, damaged ones, many."""
+
+import asyncio
+import shutil
+import time
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from barnabas.server.groups.commits import Committer
+from barnabas.server.groups.loading import SLICE_MS
+from barnabas.server.groups.offsets import CommittedOffset
+from barnabas.server.groups.partitioning import OFFSETS_TOPIC
+from barnabas.server.groups.records import encode_offset, encode_offset_key
+from barnabas.server.groups.states import GroupState
+from barnabas.storage.builder import build_batch, build_end_transaction_marker
+from barnabas.storage.control import EndTransactionMarker
+from barnabas.storage.producer_entry import AppendOrigin
+from barnabas.storage.records import Record
+from barnabas.wire.error_codes import ErrorCode
+
+from .golden import VERSIONS, unpack
+from .world import Client, World, stable
+
+DEADLINE_S = 30
+
+
+def _reloaded(world: World, check: Callable[[], Any], index: int = 0) -> Any:
+    """Lose and regain the leadership, wait for the groups, and run the check meanwhile."""
+
+    async def run() -> Any:
+        epoch = world.replicas.require(OFFSETS_TOPIC, index).leader_epoch
+        world.groups.leadership.resigned(index)
+        world.lead(index, epoch + 1)
+        assert world.groups.shards.is_loading
+        deadline = time.monotonic() + DEADLINE_S
+        while world.groups.shards.is_loading:
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0)
+        result = check()
+        if isinstance(result, Coroutine):
+            result = await result
+        await world.groups.leadership.stop()
+        return result
+
+    return asyncio.run(run())
+
+
+def test_members_and_offsets_survive_a_new_leadership(world: World) -> None:
+    first, second = Client(world), Client(world, instance_id="i")
+    stable(world, first, second)
+    world.commit(7, first.committer)
+    before = world.group()
+
+    def check() -> None:
+        group = world.group()
+        assert group is not before
+        assert (group.state, group.generation) == (GroupState.STABLE, before.generation)
+        assert (group.protocol_type, group.protocol_name) == ("consumer", "range")
+        assert group.members.leader_id == first.member_id
+        assert world.committed() == 7
+        assert first.heartbeat() is ErrorCode.NONE
+        assert second.sync() is ErrorCode.NONE
+        assert second.synced is not None
+        assert second.synced.assignment == second.member_id.encode()
+        assert Client(world, instance_id="i").join() is ErrorCode.NONE
+        world.clock.advance(5_000)
+        assert first.heartbeat() is ErrorCode.NONE
+        world.clock.advance(5_000)
+        assert list(group.members.by_id) == [first.member_id], "sessions go on where they were"
+
+    _reloaded(world, check)
+
+
+def test_requests_while_loading(world: World) -> None:
+    client = Client(world)
+    stable(world, client)
+    world.groups.leadership.resigned(0)
+    assert client.heartbeat() is ErrorCode.NOT_COORDINATOR
+
+    async def run() -> None:
+        world.lead(0, 9)
+        assert client.heartbeat() is ErrorCode.NONE, "the member is none the wiser"
+        assert client.sync() is ErrorCode.REBALANCE_IN_PROGRESS
+        assert client.join() is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        assert client.leave() is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        assert world.commit(1, client.committer) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        world.groups.leadership.resigned(0)
+        await asyncio.sleep(0.01)
+        await world.groups.leadership.stop()
+
+    asyncio.run(run())
+    assert world.groups.shards.find(0) is None
+
+
+def test_tombstones_and_empty_groups(world: World) -> None:
+    gone, empty = Client(world, "gone"), Client(world, "empty")
+    for client in (gone, empty):
+        stable(world, client)
+        client.leave()
+    world.commit(1, group="gone")
+    world.groups.delete_group("gone")
+    world.commit(1, group="simple")
+    world.commit(2, group="simple")
+
+    def check() -> None:
+        assert world.groups.describe("gone") is None
+        assert world.group("empty").state is GroupState.EMPTY
+        assert world.group("empty").generation == 2
+        assert world.group("simple").protocol_type is None
+        assert world.committed(group="simple") == 2
+
+    _reloaded(world, check)
+
+
+@pytest.mark.parametrize(("outcome", "committed"), [("commit", 7), ("abort", 3), ("open", 3)])
+def test_transactions(world: World, outcome: str, committed: int) -> None:
+    world.commit(3)
+    world.groups.commit_in_transaction(
+        "g", Committer(), 5, 0, {("orders", 0): CommittedOffset(7)}, lambda _: None
+    )
+    partition = world.replicas.require(OFFSETS_TOPIC, 0)
+    if outcome != "open":
+        marker = build_end_transaction_marker(
+            EndTransactionMarker(outcome == "commit", 0), producer_id=5, producer_epoch=0,
+            timestamp_ms=world.clock.now_ms(),
+        )  # fmt: skip
+        partition.append(marker, 1, world.clock.now_ms(), origin=AppendOrigin.COORDINATOR)
+
+    def check() -> None:
+        assert world.committed() == committed
+        assert world.group().offsets.is_unstable("orders", 0) == (outcome == "open")
+        if outcome == "open":
+            world.groups.end_transaction(5, [0], True)
+            assert world.committed() == 7
+
+    _reloaded(world, check)
+
+
+def test_damaged_and_strange_records_are_skipped(world: World) -> None:
+    partition = world.replicas.require(OFFSETS_TOPIC, 0)
+    records = [
+        Record(0, 0, b"\x00\x01", b"damaged key"),
+        Record(1, 0, encode_offset_key("g", "orders", 0), b"\x00\x63damaged value"),
+        Record(2, 0, b"\x00\x03\x00\x01g", b"a consumer group (KIP-848)"),
+        Record(3, 0, encode_offset_key("g", "orders", 1), encode_offset(CommittedOffset(4))),
+    ]
+    partition.append(build_batch(records), 1, 0, origin=AppendOrigin.COORDINATOR)
+    _reloaded(world, lambda: None)
+    assert (world.committed(), world.committed(partition=1)) == (-1, 4)
+
+
+def test_a_group_over_its_size_rebalances(world: World) -> None:
+    first, second = Client(world), Client(world)
+    stable(world, first, second)
+    world.config.group_max_size = 1
+    _reloaded(world, lambda: None)
+    assert world.group().state is GroupState.PREPARING_REBALANCE
+    assert first.join() is None
+    assert second.join() is ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert first.generation == 2
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_groups_that_kafka_wrote(version: str, tmp_path: Path) -> None:
+    """What the golden data's events say was done, seen through our coordinator."""
+    made = unpack(version, tmp_path / "golden")
+    data = tmp_path / "data"
+    data.mkdir()
+    for partition in made.iterdir():
+        shutil.copytree(partition, data / partition.name)
+        (data / partition.name / "partition.metadata").unlink()  # our topic has another id
+    asyncio.run(_check_kafkas_groups(data))
+
+
+async def _check_kafkas_groups(data: Path) -> None:
+    world = World(data, partitions=4)
+    deadline = time.monotonic() + DEADLINE_S
+    while world.groups.shards.is_loading:
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0)
+    classic, static = world.group("g-classic"), world.group("g-static")
+    assert (classic.state, classic.protocol_type) == (GroupState.EMPTY, "consumer")
+    assert static.state is GroupState.STABLE
+    assert list(static.members.static) == ["static-1"]
+    assert static.protocol_name == "cooperative-sticky"
+    simple = world.group("g-simple").offsets
+    newer, other = simple.get("plain", 0), simple.get("plain", 1)
+    assert newer is not None and (newer.offset, newer.metadata) == (12, "newer")
+    assert other is not None and (other.offset, other.leader_epoch) == (3, 0)
+    assert world.groups.describe("g-deleted") is None
+    transactional = world.group("g-txn").offsets
+    assert [c.metadata for _, _, c in transactional] == ["txn meta"], "the aborted one is not there"
+    assert not transactional.transactional
+    await world.groups.stop()
+    world.disks.close()
+
+
+def test_others_are_served_while_many_groups_are_loaded(world: World) -> None:
+    partition = world.replicas.require(OFFSETS_TOPIC, 0)
+    for group in range(400):
+        keys = [encode_offset_key(f"group-{group}", "orders", p) for p in range(20)]
+        value = encode_offset(CommittedOffset(group, 0, "", 1))
+        records = [Record(n, 0, key, value) for n, key in enumerate(keys)]
+        partition.append(build_batch(records), 1, 0, origin=AppendOrigin.COORDINATOR)
+    turns = 0
+
+    async def run() -> None:
+        nonlocal turns
+        world.groups.leadership.resigned(0)
+        world.lead(0, 2)
+        while world.groups.shards.is_loading:
+            await asyncio.sleep(0)
+            turns += 1
+        await world.groups.leadership.stop()
+
+    started = time.monotonic()
+    asyncio.run(run())
+    took_ms = (time.monotonic() - started) * 1000
+    assert world.committed(partition=19, group="group-399") == 399
+    assert turns >= 3, f"{turns} turns in {took_ms} ms of slices of {SLICE_MS} ms"
