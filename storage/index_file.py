@@ -103,7 +103,7 @@ class IndexFile:
             )
             if slot >= 0:
                 return written + slot, self.ENTRY.unpack_from(self._tail, slot * width)
-        return self._find_floor_in_file(field, target)
+        return self._find_floor_in_file(field, target) if written else (-1, None)
 
     def _find_floor_in_file(self, field: int, target: int) -> tuple[int, tuple[int, ...] | None]:
         """Halve the pages until one holds the entry; a short file is a single page."""
