@@ -16,6 +16,7 @@ from barnabas.server.cluster.controller import Controller
 from barnabas.server.cluster.metadata import BrokerInfo, ClusterMetadata, Endpoint, TopicInfo
 from barnabas.server.cluster.topics import Topics
 from barnabas.server.config import BrokerConfig
+from barnabas.server.configs.live import LiveSettings
 from barnabas.server.configs.log_levels import LogLevels
 from barnabas.server.connection import Connection
 from barnabas.server.delayed import Delayed
@@ -29,6 +30,7 @@ from barnabas.server.log_keeper import LogKeeper, log_manager_config
 from barnabas.server.logs import Logs
 from barnabas.server.metrics import Metrics
 from barnabas.server.observe import observe, serve_observations
+from barnabas.server.poses import served_versions
 from barnabas.server.producer_ids import ProducerIdPool
 from barnabas.server.registry.broker_body import BrokerRegistration
 from barnabas.server.registry.broker_body import Endpoint as RegisteredEndpoint
@@ -74,7 +76,9 @@ class Broker:
         self.log = self.logs.room("broker")
         self.clock = clock or LoopClock(asyncio.get_running_loop(), self._timer_failed)
         self.broker_id = max(0, config.broker_id)
-        self.served_versions = dict(HANDLERS)
+        self.served_versions, self.advertised_versions = served_versions(
+            HANDLERS, config.barnabas_pose_as
+        )
         self.metadata = ClusterMetadata()
         self.metrics = Metrics()
         self.log_levels = LogLevels(self.logs)
@@ -84,7 +88,8 @@ class Broker:
             lambda: config.max_incremental_fetch_session_cache_slots
         )
         self.dispatcher = Dispatcher(self)
-        config.on_change(lambda _: self.logs.set_levels(config.barnabas_log_level))
+        config.on_change(self._settings_changed)
+        self.live_settings = LiveSettings(self)
         self.population = Population(_limits(config))
         self.listeners: list[Listener] = []
         self._ensemble = ensemble
@@ -119,6 +124,7 @@ class Broker:
             self._open_registry()
             await self.registry.cluster.ensure_paths()
             self.metadata.cluster_id = await self.registry.cluster.ensure_id()
+            await self.live_settings.start()
             await self._open_disks()
             self._wire_up()
             observe(self)
@@ -157,6 +163,7 @@ class Broker:
             connection.close("the broker is stopping")
         self.dispatcher.stop()
         self.producer_ids.stop()
+        self.live_settings.stop()
         await self.groups.stop()
         await self.controller.stop()
         await self.registry.store.close()
@@ -179,6 +186,7 @@ class Broker:
             connection.close("the broker crashed")
         self.dispatcher.stop()
         self.producer_ids.stop()
+        self.live_settings.stop()
         await self.groups.stop()
         self.controller.abandon()
         await self.log_keeper.stop()
@@ -366,6 +374,13 @@ class Broker:
             self.produces.complete_all(partition.key)
         if not any(each.is_online for each in self.disks.directories) and not self.failed.done():
             self.failed.set_result("the last data directory failed; see `log.dirs`")
+
+    def _settings_changed(self, names: set[str]) -> None:
+        """Tell the parts that keep settings of their own."""
+        if "barnabas.log.level" in names:
+            self.logs.set_levels(self.config.barnabas_log_level)
+        self.population.limits = _limits(self.config)
+        self.disks.reconfigure(log_manager_config(self.config))
 
     def _worker_failed(self, error: BaseException) -> None:
         self.log.unexpected("work on a disk failed", error)

@@ -63,7 +63,7 @@ class CompactionScheduler:
         compactor: Compactor,
         disk_work: DiskWork,
     ) -> None:
-        self._config = config
+        self.config = config
         self._directories = directories
         self._compactor = compactor
         self._disk_work = disk_work
@@ -75,7 +75,7 @@ class CompactionScheduler:
 
     def start(self, now_ms: int) -> None:
         """Begin to look for dirty logs."""
-        if self._config.cleaner_enable:
+        if self.config.cleaner_enable:
             self.due_ms = now_ms
 
     @property
@@ -121,7 +121,7 @@ class CompactionScheduler:
         chosen = choose(self.candidates(now_ms))
         if chosen is None:
             self._compactor.close()
-            self.due_ms = now_ms + self._config.cleaner_backoff_ms
+            self.due_ms = now_ms + self.config.cleaner_backoff_ms
             return
         log = self._log_of(chosen.topic_partition)
         job, segments = self._job(log, chosen, now_ms)
@@ -218,8 +218,8 @@ class CompactionScheduler:
                 producer_id: LastRecord(entry.last_data_offset, entry.epoch)
                 for producer_id, entry in log.producers.producers.items()
             },
-            dedupe_buffer_bytes=self._config.cleaner_dedupe_buffer_bytes,
-            load_factor=self._config.cleaner_load_factor,
+            dedupe_buffer_bytes=self.config.cleaner_dedupe_buffer_bytes,
+            load_factor=self.config.cleaner_load_factor,
         )
         return job, {each.base_offset: each for each in segments}
 

@@ -239,6 +239,12 @@ class DataDirectory:
         self.is_unsynced = True
         return path
 
+    def expire_producers_after(self, expiration_ms: int) -> None:
+        """Forget producers that have been silent for so long, in logs old and new."""
+        self._producer_id_expiration_ms = expiration_ms
+        for log in self.logs.values():
+            log.producer_id_expiration_ms = expiration_ms
+
     # --- checkpoints -------------------------------------------------------------------
 
     def recovery_points(self) -> Offsets:

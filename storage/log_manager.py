@@ -281,6 +281,15 @@ class LogManager:
             if log.partition.topic == topic:
                 log.update_config(config)
 
+    def reconfigure(self, config: LogManagerConfig) -> None:
+        """Use other settings for compaction and for expiring producers from now on.
+
+        Intervals between other background work stay as they were.
+        """
+        self.config = self.scheduler.config = config
+        for directory in self.directories:
+            directory.expire_producers_after(config.producer_id_expiration_ms)
+
     # --- time and the end --------------------------------------------------------------
 
     def background(self, now_ms: int) -> int:

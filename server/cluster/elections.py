@@ -2,6 +2,10 @@
 
 from collections.abc import Collection, Sequence
 
+from barnabas.server.cluster.metadata import PartitionInfo
+from barnabas.server.errors import ApiError
+from barnabas.wire.error_codes import ErrorCode
+
 NO_LEADER = -1
 
 
@@ -26,3 +30,15 @@ def preferred_leader(replicas: Sequence[int], isr: Collection[int], live: Collec
     """The first replica of the assignment if it is live and in sync, else NO_LEADER."""
     first = replicas[0] if replicas else NO_LEADER
     return first if first in live and first in isr else NO_LEADER
+
+
+def election_fault(info: PartitionInfo, live: Collection[int], unclean: bool) -> ApiError:
+    """Why no election on request (preferred or unclean) is held among these brokers."""
+    led = info.leader_id in live
+    if led and (unclean or info.leader_id == info.replicas[0]):
+        return ApiError(
+            ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."
+        )
+    if unclean:
+        return ApiError(ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE)
+    return ApiError(ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE)

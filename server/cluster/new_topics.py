@@ -11,10 +11,12 @@ from barnabas.server.cluster.metadata import ClusterMetadata
 from barnabas.server.cluster.topics import Topics
 from barnabas.server.config import BrokerConfig
 from barnabas.server.errors import ApiError
+from barnabas.storage.log_config import SETTINGS as LOG_SETTINGS
 from barnabas.storage.setting_types import InvalidSetting
 from barnabas.wire.error_codes import ErrorCode
 
 BROKER_DEFAULT = -1
+METADATA_TOPIC = "__cluster_metadata"  # a KRaft cluster keeps its own state there
 
 Assignment = Mapping[int, Sequence[int]]
 
@@ -48,6 +50,11 @@ def plan_topic(
     wanted: WantedTopic, topics: Topics, metadata: ClusterMetadata, config: BrokerConfig
 ) -> NewTopic:
     """The topic to create. Raises ApiError."""
+    if wanted.name == METADATA_TOPIC:
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST,
+            f"Creation of internal topic {METADATA_TOPIC} is prohibited.",
+        )
     if wanted.name in metadata.topics:
         raise ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{wanted.name}' already exists.")
     settings = given_settings(wanted.settings)
@@ -69,7 +76,11 @@ def given_settings(settings: Mapping[str, str | None]) -> dict[str, str]:
 
 
 def check_topic_settings(settings: Mapping[str, str], config: BrokerConfig) -> None:
-    """Refuse settings that no topic may have; raises ApiError."""
+    """Refuse settings that no topic may have; raises ApiError INVALID_CONFIG."""
+    for name in settings:
+        known = LOG_SETTINGS.get(name)
+        if known is None or config.release not in known.releases:
+            raise ApiError(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {name}")
     try:
         config.log_config.with_settings(settings, config.release)
     except InvalidSetting as refusal:

@@ -15,7 +15,7 @@ def name_fault(name: str) -> ApiError | None:
     if not name:
         reason = "the empty string is not allowed"
     elif name in (".", ".."):
-        reason = "'.' or '..' is not allowed"
+        reason = f"'{name}' is not allowed"
     elif len(name) > LONGEST_NAME:
         reason = f"the length of '{name}' is longer than the max allowed length {LONGEST_NAME}"
     elif not _LEGAL.fullmatch(name):

@@ -9,6 +9,7 @@ import random
 from collections.abc import Mapping, Sequence
 
 from barnabas.server.clock import Clock
+from barnabas.server.cluster.added_partitions import plan_partitions
 from barnabas.server.cluster.metadata import INTERNAL_TOPICS, ClusterMetadata
 from barnabas.server.cluster.topic_names import name_fault
 from barnabas.server.config import BrokerConfig
@@ -146,6 +147,27 @@ class Topics:
             raise ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, str(error)) from None
         finally:
             self._creating.discard(name)
+
+    async def add_partitions(
+        self,
+        name: str,
+        count: int,
+        manual: Sequence[Sequence[int]] | None,
+        *,
+        validate_only: bool = False,
+    ) -> None:
+        """Bring a topic to `count` partitions, with given replicas or placed. Raises ApiError."""
+        topic = await self._registry.topics.read(name)
+        if topic is None:
+            raise ApiError(
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist."
+            )
+        assignment = topic.assignment
+        added = plan_partitions(assignment.replicas, count, manual, self._metadata)
+        if not validate_only:
+            replicas = {**assignment.replicas, **added}
+            grown = assignment._replace(replicas=replicas)
+            await self._registry.topics.write_assignment(name, grown)
 
     async def mark_for_deletion(self, name: str) -> None:
         """Ask for a topic's deletion. Raises ApiError."""

@@ -7,8 +7,7 @@ from barnabas.server.cluster.topic_names import name_fault
 from barnabas.server.configs.resources import (
     CLUSTER_DEFAULT,
     ResourceType,
-    require_own_broker,
-    require_own_logger,
+    broker_id_of,
     resource_type,
     topic_path,
 )
@@ -37,8 +36,7 @@ async def describe_resource(
         case ResourceType.BROKER:
             return _broker(broker, name, names)
         case ResourceType.BROKER_LOGGER:
-            require_own_logger(name, broker.broker_id)
-            return broker.log_levels.describe(names)
+            return _loggers(broker, name, names)
     raise ApiError(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {type_number}")
 
 
@@ -54,5 +52,20 @@ async def _topic(broker: "Broker", name: str, names: Names) -> list[ConfigEntry]
 def _broker(broker: "Broker", name: str, names: Names) -> list[ConfigEntry]:
     if name == CLUSTER_DEFAULT:
         return describe_cluster_default(broker.config, names)
-    require_own_broker(name, broker.broker_id)
+    _require_this_broker(broker, name, " or empty string, but")
     return describe_broker(broker.config, names)
+
+
+def _loggers(broker: "Broker", name: str, names: Names) -> list[ConfigEntry]:
+    if not name:
+        raise ApiError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
+    _require_this_broker(broker, name, " but")
+    return broker.log_levels.describe(names)
+
+
+def _require_this_broker(broker: "Broker", name: str, but: str) -> None:
+    if broker_id_of(name, "Broker") != broker.broker_id:
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST,
+            f"Unexpected broker id, expected {broker.broker_id}{but} received {name}",
+        )

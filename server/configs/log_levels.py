@@ -7,11 +7,12 @@ FATAL is ERROR here, since nothing is more urgent. Source: kafka.utils.Log4jCont
 from collections.abc import Collection, Mapping
 
 from barnabas.server.errors import ApiError
-from barnabas.server.logs import LEVELS, Logs
-from barnabas.server.settings.describe import CONFIG_TYPES, ConfigEntry, ConfigSource, Synonym
+from barnabas.server.logs import Logs
+from barnabas.server.settings.describe import ConfigEntry, ConfigSource
 from barnabas.wire.error_codes import ErrorCode
 
 ROOT = "root"
+UNKNOWN_TYPE = 0
 LEVEL_NAMES = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
 
 
@@ -37,9 +38,9 @@ class LogLevels:
                 raise ApiError(ErrorCode.INVALID_CONFIG, f"Logger {name} does not exist!")
             if level is None and name == ROOT:
                 raise ApiError(
-                    ErrorCode.INVALID_REQUEST, f"Removing the log level of the {ROOT} logger "
-                    "is not allowed",
-                )  # fmt: skip
+                    ErrorCode.INVALID_REQUEST,
+                    f"Removing the log level of the {ROOT} logger is not allowed",
+                )
             if level is not None and level not in LEVEL_NAMES:
                 raise ApiError(
                     ErrorCode.INVALID_CONFIG,
@@ -61,13 +62,4 @@ def _own_name(level: str | None) -> str | None:
 
 def _entry(name: str, level: str) -> ConfigEntry:
     source = ConfigSource.DYNAMIC_BROKER_LOGGER_CONFIG
-    return ConfigEntry(
-        name,
-        level,
-        False,
-        source,
-        False,
-        (Synonym(name, level, source),),
-        CONFIG_TYPES["STRING"],
-        f"One of {', '.join(each.upper() for each in LEVELS)}.",
-    )
+    return ConfigEntry(name, level, False, source, False, (), UNKNOWN_TYPE, "")

@@ -41,24 +41,13 @@ def broker_path(broker_id: int | None) -> str:
     return f"{BROKERS}/{DEFAULT if broker_id is None else broker_id}"
 
 
-def require_own_broker(name: str, broker_id: int) -> None:
-    """Refuse another broker's name; raises ApiError INVALID_REQUEST."""
+def broker_id_of(name: str, kind: str = "Node") -> int:
+    """The broker id that a resource's name is; raises ApiError INVALID_REQUEST."""
     if not name.removeprefix("-").isdecimal():
         raise ApiError(
-            ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}"
+            ErrorCode.INVALID_REQUEST, f"{kind} id must be an integer, but it is: {name}"
         )
-    if int(name) != broker_id:
-        raise ApiError(
-            ErrorCode.INVALID_REQUEST,
-            f"Unexpected broker id, expected {broker_id} or empty string, but received {name}",
-        )
-
-
-def require_own_logger(name: str, broker_id: int) -> None:
-    """Refuse the loggers of another broker; raises ApiError INVALID_REQUEST."""
-    if not name:
-        raise ApiError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
-    require_own_broker(name, broker_id)
+    return int(name)
 
 
 def _type_name(number: int) -> str:

@@ -33,7 +33,7 @@ def handle(request: ApiVersionsRequest, context: RequestContext) -> ApiVersionsR
     return ApiVersionsResponse(
         api_keys=[
             ApiVersion(api_key=int(key), min_version=versions.first, max_version=versions.last)
-            for key, versions in sorted(broker.served_versions.items())
+            for key, versions in sorted(broker.advertised_versions.items())
         ]
     )
 

@@ -41,33 +41,41 @@ async def handle(request: CreateTopicsRequest, context: RequestContext) -> Creat
         try:
             if named[topic.name] > 1:
                 raise ApiError(ErrorCode.INVALID_REQUEST, "Found multiple entries for this topic.")
-            plan = await _create(topic, result, request.validate_only, context)
+            created.append((await _create(topic, result, request, context), result))
         except ApiError as error:
             _refuse_topic(result, error)
-            continue
-        if not request.validate_only:
-            created.append((plan, result))
     for plan, result in created:
-        remaining_ms = deadline_ms - clock.monotonic_ms() if request.timeout_ms > 0 else 0
-        await _wait(plan, result, remaining_ms, request.timeout_ms, context)
+        remaining_ms = deadline_ms - clock.monotonic_ms()
+        if request.validate_only or await _is_served(plan, remaining_ms, request, context):
+            _describe(plan, result, context)
+        else:
+            _refuse_topic(result, ApiError(ErrorCode.REQUEST_TIMED_OUT))
     return CreateTopicsResponse(topics=results)
 
 
 async def _create(
     topic: CreatableTopic,
     result: CreatableTopicResult,
-    validate_only: bool,
+    request: CreateTopicsRequest,
     context: RequestContext,
 ) -> NewTopic:
     broker = context.broker
     plan = plan_topic(_wanted(topic), broker.topics, broker.metadata, broker.config)
-    if not validate_only:
+    if not request.validate_only:
         topic_id = await broker.topics.create(plan.name, plan.replicas, plan.settings)
         if topic_id is not None:
             result.topic_id = topic_id
-    if context.api_version >= 5:
-        _describe(plan, result, context)
     return plan
+
+
+async def _is_served(
+    plan: NewTopic, remaining_ms: float, request: CreateTopicsRequest, context: RequestContext
+) -> bool:
+    """Wait until every partition has a leader that clients can be told of."""
+    if request.timeout_ms <= 0:
+        return False
+    count = len(plan.replicas)
+    return await context.broker.topics.wait_until_served(plan.name, remaining_ms, count)
 
 
 def _wanted(topic: CreatableTopic) -> WantedTopic:
@@ -81,6 +89,8 @@ def _wanted(topic: CreatableTopic) -> WantedTopic:
 
 
 def _describe(plan: NewTopic, result: CreatableTopicResult, context: RequestContext) -> None:
+    if context.api_version < 5:
+        return
     result.num_partitions = len(plan.replicas)
     result.replication_factor = plan.replication_factor
     result.configs = [
@@ -93,19 +103,6 @@ def _describe(plan: NewTopic, result: CreatableTopicResult, context: RequestCont
         )
         for entry in describe_topic(context.broker.config, plan.settings)
     ]
-
-
-async def _wait(
-    plan: NewTopic,
-    result: CreatableTopicResult,
-    remaining_ms: float,
-    timeout_ms: int,
-    context: RequestContext,
-) -> None:
-    count = len(plan.replicas)
-    served = await context.broker.topics.wait_until_served(plan.name, remaining_ms, count)
-    if timeout_ms <= 0 or not served:
-        _refuse_topic(result, ApiError(ErrorCode.REQUEST_TIMED_OUT))
 
 
 def _refuse_topic(result: CreatableTopicResult, error: ApiError) -> None:

@@ -27,12 +27,12 @@ async def handle(request: DeleteTopicsRequest, context: RequestContext) -> Delet
     clock, topics = context.broker.clock, context.broker.topics
     deadline_ms = clock.monotonic_ms() + request.timeout_ms
     results = [_result(wanted, context) for wanted in _wanted(request, context)]
-    marked = {result.name: result for result in results if result.name and not result.error_code}
-    for name in marked:
-        await topics.mark_for_deletion(name)
-    for name, result in marked.items():
+    marked = [result for result in results if not result.error_code]
+    for result in marked:
+        await topics.mark_for_deletion(str(result.name))
+    for result in marked:
         remaining_ms = deadline_ms - clock.monotonic_ms()
-        gone = await topics.wait_until_deleted(name, remaining_ms)
+        gone = await topics.wait_until_deleted(str(result.name), remaining_ms)
         if request.timeout_ms <= 0 or not gone:
             _refuse_topic(result, ApiError(ErrorCode.REQUEST_TIMED_OUT))
     return DeleteTopicsResponse(responses=results)
@@ -54,6 +54,8 @@ def _result(wanted: DeleteTopicState, context: RequestContext) -> DeletableTopic
     result = DeletableTopicResult(name=wanted.name, topic_id=wanted.topic_id)
     try:
         _check_enabled(context)
+        if wanted.name is None and wanted.topic_id == ZERO_UUID:
+            raise ApiError(ErrorCode.INVALID_REQUEST, "Neither topic name nor id were specified.")
         metadata = context.broker.metadata
         topic = metadata.topic_named_or_known(wanted.name or "", wanted.topic_id)
         result.name, result.topic_id = topic.name, topic.topic_id

@@ -71,6 +71,4 @@ def _brokers(context: RequestContext) -> list[DescribeClusterBroker]:
 
 def refuse(request: DescribeClusterRequest, code: ErrorCode) -> DescribeClusterResponse:
     """No cluster, no brokers."""
-    return DescribeClusterResponse(
-        error_code=int(code), endpoint_type=request.endpoint_type, cluster_id=""
-    )
+    return DescribeClusterResponse(error_code=int(code), cluster_id="")

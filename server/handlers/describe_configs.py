@@ -48,7 +48,7 @@ async def _describe(
             resource.configuration_keys,
         )
     except ApiError as error:
-        result.error_code, result.error_message = int(error.code), error.message
+        result.error_code, result.error_message = int(error.code), error.message or ""
     else:
         result.configs = [_config(entry, request, context) for entry in entries]
     return result

@@ -52,7 +52,7 @@ def handle(request: FetchRequest, context: RequestContext) -> FetchResponse | Wa
         return FetchResponse(error_code=int(error.code))
     fetch = _Fetch(request, context, session, wanted, incremental)
     answers, size, decided = fetch.read_all()
-    if decided or size >= request.min_bytes or request.max_wait_ms <= 0 or not wanted:
+    if decided or size >= fetch.min_bytes or request.max_wait_ms <= 0 or not wanted:
         return fetch.respond(answers)
     wait = broker.fetches.park(
         fetch.keys(), request.max_wait_ms, fetch.is_ready, fetch.read_and_respond
@@ -70,6 +70,7 @@ class _Fetch:
         "context",
         "incremental",
         "max_bytes",
+        "min_bytes",
         "replica_id",
         "request",
         "session",
@@ -93,6 +94,7 @@ class _Fetch:
         self.version = context.header.api_version
         self.replica_id = replica_id_of(request)
         self.max_bytes = min(request.max_bytes, context.broker.config.fetch_max_bytes)
+        self.min_bytes = min(request.min_bytes, self.max_bytes)
         if self.replica_id >= 0:
             self.bound = ReadBound.LOG_END
         elif request.isolation_level == READ_COMMITTED:
@@ -135,10 +137,10 @@ class _Fetch:
             if wanted.fetch_offset > partition.log.log_end_offset:
                 return True
             if end > wanted.fetch_offset:
-                if self.request.min_bytes <= 1:
+                if self.min_bytes <= 1:
                     return True
                 size += partition.readable_bytes(wanted.fetch_offset, wanted.max_bytes, self.bound)
-        return size >= self.request.min_bytes
+        return size >= self.min_bytes
 
     def read_and_respond(self) -> FetchResponse:
         """The answer after the wait, whatever there is by now."""

@@ -1,0 +1,120 @@
+"""What the registry says about settings, in force on this broker now and after every change.
+
+Brokers tell each other of changes by notifications under /config/changes. Every broker watches
+them, reads the named entity anew and applies it: a topic's settings to its logs, a broker's to
+`BrokerConfig`, whose watchers take it from there. Passes over the notifications follow one
+another, so that of two changes the later one is applied last. Source: Kafka's ZkConfigManager
+and DynamicBrokerConfig.
+"""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from barnabas.server.configs.resources import broker_path, topic_path
+from barnabas.server.registry.configs import BROKERS, TOPICS
+from barnabas.server.registry.store import WatchEvent, ZnodeError
+from barnabas.server.settings.topics import TOPIC_SETTINGS
+from barnabas.storage.log_config import LogConfig
+from barnabas.storage.setting_types import InvalidSetting
+
+if TYPE_CHECKING:
+    from barnabas.server.broker import Broker
+
+INHERITED = frozenset(name for topic in TOPIC_SETTINGS.values() for name, _ in topic.broker)
+"""Broker settings that a topic takes over where it has none of its own."""
+
+
+class LiveSettings:
+    """The settings of one broker that the registry decides."""
+
+    def __init__(self, broker: "Broker") -> None:
+        self._broker = broker
+        self._log = broker.logs.room("settings")
+        self._pass: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Apply what is stored for brokers, before anything is opened, and watch for changes.
+
+        Topics' settings are read by whoever opens their logs.
+        """
+        await self._broker.registry.configs.changed(self._notified)
+        await self._apply_broker(None)
+        await self._apply_broker(self._broker.broker_id)
+
+    async def catch_up(self) -> None:
+        """Apply every change that has been notified of by now."""
+        await asyncio.shield(self._begin_pass(watches=False))
+
+    def stop(self) -> None:
+        """Apply nothing any more."""
+        if self._pass is not None:
+            self._pass.cancel()
+
+    def _notified(self, _: WatchEvent) -> None:
+        self._begin_pass(watches=True)
+
+    def _begin_pass(self, *, watches: bool) -> asyncio.Task[None]:
+        work = self._apply_changes(self._pass, watches)
+        self._pass = asyncio.get_running_loop().create_task(work)
+        return self._pass
+
+    async def _apply_changes(self, previous: asyncio.Task[None] | None, watches: bool) -> None:
+        if previous is not None and not previous.done():
+            await asyncio.wait([previous])
+        configs = self._broker.registry.configs
+        try:
+            for entity_path in await configs.changed(self._notified if watches else None):
+                await self._apply(entity_path)
+            if watches:
+                await configs.purge_changes(self._broker.clock.now_ms())
+        except ZnodeError as error:
+            self._log.error("changed settings cannot be read", error=error)
+
+    async def _apply(self, entity_path: str) -> None:
+        kind, _, name = entity_path.partition("/")
+        if kind == TOPICS:
+            await self._apply_topic(name)
+        elif entity_path == broker_path(None):
+            await self._apply_broker(None)
+        elif kind == BROKERS and name == str(self._broker.broker_id):
+            await self._apply_broker(self._broker.broker_id)
+
+    async def _apply_topic(self, name: str) -> None:
+        broker = self._broker
+        if name not in broker.metadata.topics:
+            return
+        own = await broker.registry.configs.read(topic_path(name))
+        try:
+            config = broker.config.log_config.with_settings(own, broker.config.release)
+        except InvalidSetting as error:
+            self._log.error("a topic's settings cannot be used", topic=name, error=error)
+            return
+        broker.replicas.reconfigure(name, config)
+        self._log.info("a topic's settings changed", topic=name)
+
+    async def _apply_broker(self, broker_id: int | None) -> None:
+        broker = self._broker
+        stored = await broker.registry.configs.read(broker_path(broker_id))
+        if broker_id is None:
+            changed = broker.config.set_dynamic(default=stored)
+        else:
+            changed = broker.config.set_dynamic(broker=stored)
+        if changed:
+            self._log.info("settings changed", names=",".join(sorted(changed)))
+        if changed & INHERITED:
+            await self._apply_all_topics()
+
+    async def _apply_all_topics(self) -> None:
+        """A setting changed that topics inherit."""
+        stored = await self._broker.registry.configs.read_all(TOPICS)
+        base, release = self._broker.config.log_config, self._broker.config.release
+        configs: dict[str, LogConfig] = {}
+        for log in self._broker.disks:
+            topic = log.partition.topic
+            if topic not in configs:
+                try:
+                    configs[topic] = base.with_settings(stored.get(topic, {}), release)
+                except InvalidSetting as error:
+                    self._log.error("a topic's settings cannot be used", topic=topic, error=error)
+                    configs[topic] = log.config
+            log.update_config(configs[topic])

@@ -1,0 +1,37 @@
+"""What AlterConfigs and IncrementalAlterConfigs share: many resources, each with its outcome."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from barnabas.server.configs.alter import Change, alter_resource
+from barnabas.server.errors import ApiError
+from barnabas.wire.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from barnabas.server.broker import Broker
+
+
+class Outcome(NamedTuple):
+    """What became of the change of one resource."""
+
+    code: ErrorCode
+    message: str | None
+    resource_type: int
+    resource_name: str
+
+
+async def alter_all(broker: "Broker", changes: Sequence[tuple[int, str, Change]]) -> list[Outcome]:
+    """Alter (type, name, change) one after the other; those named twice are refused."""
+    named = Counter((kind, name) for kind, name, _ in changes)
+    outcomes = []
+    for kind, name, change in changes:
+        try:
+            if named[kind, name] > 1:
+                raise ApiError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+            await alter_resource(broker, kind, name, change)
+        except ApiError as error:
+            outcomes.append(Outcome(error.code, error.message, kind, name))
+        else:
+            outcomes.append(Outcome(ErrorCode.NONE, None, kind, name))
+    return outcomes

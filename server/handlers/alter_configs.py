@@ -1,0 +1,60 @@
+"""AlterConfigs: replace all of a resource's own settings (deprecated since KIP-339).
+
+* What a resource had and the request does not name is gone. Resources succeed or fail on their
+  own; one that is named twice is refused INVALID_REQUEST, as the incremental API does.
+* Topics: INVALID_CONFIG with the reason; brokers: INVALID_REQUEST. Loggers only incrementally.
+"""
+
+from barnabas.server.configs.alter import Change
+from barnabas.server.configs.alterations import Alteration, Operation
+from barnabas.server.configs.requests import alter_all
+from barnabas.server.context import RequestContext
+from barnabas.server.handlers import Versions
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.messages.alter_configs import (
+    AlterConfigsRequest,
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
+    AlterConfigsResponse,
+)
+
+VERSIONS = Versions(0, 2)
+
+
+async def handle(request: AlterConfigsRequest, context: RequestContext) -> AlterConfigsResponse:
+    """Replace the settings of one resource after the other."""
+    changes = [
+        (resource.resource_type, resource.resource_name, _change(resource, request.validate_only))
+        for resource in request.resources
+    ]
+    return AlterConfigsResponse(
+        responses=[
+            AlterConfigsResourceResponse(
+                error_code=int(outcome.code),
+                error_message=outcome.message,
+                resource_type=outcome.resource_type,
+                resource_name=outcome.resource_name,
+            )
+            for outcome in await alter_all(context.broker, changes)
+        ]
+    )
+
+
+def _change(resource: AlterConfigsResource, validate_only: bool) -> Change:
+    given = [Alteration(each.name, Operation.SET, each.value) for each in resource.configs]
+    return Change(given, validate_only=validate_only, replaces=True)
+
+
+def refuse(request: AlterConfigsRequest, code: ErrorCode) -> AlterConfigsResponse:
+    """Every resource answers the error."""
+    return AlterConfigsResponse(
+        responses=[
+            AlterConfigsResourceResponse(
+                error_code=int(code),
+                error_message=None,
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+            )
+            for resource in request.resources
+        ]
+    )

@@ -1,0 +1,81 @@
+"""AlterReplicaLogDirs: answered, but no replica is ever moved between directories here.
+
+A replica that lies where the request wants it is fine. A path that is no data directory of this
+broker is LOG_DIR_NOT_FOUND, a failed one KAFKA_STORAGE_ERROR, as in Kafka; a move to any other
+directory is OPERATION_NOT_ATTEMPTED, which Kafka would carry out.
+"""
+
+from barnabas.server.context import RequestContext
+from barnabas.server.errors import ApiError
+from barnabas.server.handlers import Versions
+from barnabas.storage.data_directory import DataDirectory
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDirPartitionResult,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirsResponse,
+    AlterReplicaLogDirTopicResult,
+)
+
+VERSIONS = Versions(0, 2)
+
+
+def handle(
+    request: AlterReplicaLogDirsRequest, context: RequestContext
+) -> AlterReplicaLogDirsResponse:
+    """Say for every replica why it stays where it is."""
+    return AlterReplicaLogDirsResponse(
+        results=[
+            AlterReplicaLogDirTopicResult(
+                topic_name=topic.name,
+                partitions=[
+                    AlterReplicaLogDirPartitionResult(
+                        partition_index=index,
+                        error_code=int(_outcome(wanted.path, topic.name, index, context)),
+                    )
+                    for index in topic.partitions
+                ],
+            )
+            for wanted in request.dirs
+            for topic in wanted.topics
+        ]
+    )
+
+
+def _outcome(path: str, topic: str, index: int, context: RequestContext) -> ErrorCode:
+    directory = _directory(path, context)
+    if directory is None:
+        return ErrorCode.LOG_DIR_NOT_FOUND
+    if not directory.is_online:
+        return ErrorCode.KAFKA_STORAGE_ERROR
+    try:
+        partition = context.broker.replicas.require(topic, index)
+    except ApiError as error:
+        return error.code
+    if partition.log.data_directory is directory:
+        return ErrorCode.NONE
+    return ErrorCode.OPERATION_NOT_ATTEMPTED
+
+
+def _directory(path: str, context: RequestContext) -> DataDirectory | None:
+    for directory in context.broker.disks.directories:
+        if directory.path == path.rstrip("/"):
+            return directory
+    return None
+
+
+def refuse(request: AlterReplicaLogDirsRequest, code: ErrorCode) -> AlterReplicaLogDirsResponse:
+    """Every replica answers the error."""
+    return AlterReplicaLogDirsResponse(
+        results=[
+            AlterReplicaLogDirTopicResult(
+                topic_name=topic.name,
+                partitions=[
+                    AlterReplicaLogDirPartitionResult(partition_index=index, error_code=int(code))
+                    for index in topic.partitions
+                ],
+            )
+            for wanted in request.dirs
+            for topic in wanted.topics
+        ]
+    )

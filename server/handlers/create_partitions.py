@@ -1,0 +1,69 @@
+"""CreatePartitions: raise the partition count of topics, then wait until the new ones are served.
+
+* `count` is the new total; it never shrinks. Manual assignments name the replicas of the new
+  partitions alone. `validate_only` judges and writes nothing.
+* A topic that is named twice: INVALID_REQUEST. What is not served within `timeout_ms`, and with
+  a timeout of 0 everything: REQUEST_TIMED_OUT, though the partitions are made.
+"""
+
+from collections import Counter
+
+from barnabas.server.context import RequestContext
+from barnabas.server.errors import ApiError
+from barnabas.server.handlers import Versions
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+    CreatePartitionsTopicResult,
+)
+
+VERSIONS = Versions(0, 3)
+
+
+async def handle(
+    request: CreatePartitionsRequest, context: RequestContext
+) -> CreatePartitionsResponse:
+    """Grow all of them, then wait for all of them."""
+    clock, topics = context.broker.clock, context.broker.topics
+    deadline_ms = clock.monotonic_ms() + request.timeout_ms
+    named = Counter(topic.name for topic in request.topics)
+    results = {topic.name: CreatePartitionsTopicResult(name=topic.name) for topic in request.topics}
+    grown: list[CreatePartitionsTopic] = []
+    for topic in request.topics:
+        try:
+            if named[topic.name] > 1:
+                raise ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic in request.")
+            await _grow(topic, request.validate_only, context)
+            grown.append(topic)
+        except ApiError as error:
+            _refuse_topic(results[topic.name], error)
+    for topic in () if request.validate_only else grown:
+        remaining_ms = deadline_ms - clock.monotonic_ms()
+        served = await topics.wait_until_served(topic.name, remaining_ms, topic.count)
+        if request.timeout_ms <= 0 or not served:
+            _refuse_topic(results[topic.name], ApiError(ErrorCode.REQUEST_TIMED_OUT))
+    return CreatePartitionsResponse(results=list(results.values()))
+
+
+async def _grow(topic: CreatePartitionsTopic, validate_only: bool, context: RequestContext) -> None:
+    manual = topic.assignments
+    replicas = None if manual is None else [each.broker_ids for each in manual]
+    await context.broker.topics.add_partitions(
+        topic.name, topic.count, replicas, validate_only=validate_only
+    )
+
+
+def _refuse_topic(result: CreatePartitionsTopicResult, error: ApiError) -> None:
+    result.error_code, result.error_message = int(error.code), error.message
+
+
+def refuse(request: CreatePartitionsRequest, code: ErrorCode) -> CreatePartitionsResponse:
+    """Every topic answers the error."""
+    return CreatePartitionsResponse(
+        results=[
+            CreatePartitionsTopicResult(name=topic.name, error_code=int(code))
+            for topic in request.topics
+        ]
+    )

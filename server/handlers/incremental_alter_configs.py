@@ -1,0 +1,65 @@
+"""IncrementalAlterConfigs: set, delete, append to or take from single settings (KIP-339).
+
+* Lists alone can be appended to and taken from, else INVALID_CONFIG. A key that is named twice,
+  a null value, a resource that is named twice: INVALID_REQUEST.
+* Broker loggers: set and delete, until the broker restarts (KIP-412).
+* An operation nobody knows is INVALID_REQUEST; Kafka 3.9 fails with UNKNOWN_SERVER_ERROR.
+"""
+
+from barnabas.server.configs.alter import Change
+from barnabas.server.configs.alterations import Alteration
+from barnabas.server.configs.requests import alter_all
+from barnabas.server.context import RequestContext
+from barnabas.server.handlers import Versions
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.messages.incremental_alter_configs import (
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+
+VERSIONS = Versions(0, 1)
+
+
+async def handle(
+    request: IncrementalAlterConfigsRequest, context: RequestContext
+) -> IncrementalAlterConfigsResponse:
+    """Change the settings of one resource after the other."""
+    changes = [
+        (resource.resource_type, resource.resource_name, _change(resource, request.validate_only))
+        for resource in request.resources
+    ]
+    return IncrementalAlterConfigsResponse(
+        responses=[
+            AlterConfigsResourceResponse(
+                error_code=int(outcome.code),
+                error_message=outcome.message,
+                resource_type=outcome.resource_type,
+                resource_name=outcome.resource_name,
+            )
+            for outcome in await alter_all(context.broker, changes)
+        ]
+    )
+
+
+def _change(resource: AlterConfigsResource, validate_only: bool) -> Change:
+    wanted = [Alteration(each.name, each.config_operation, each.value) for each in resource.configs]
+    return Change(wanted, validate_only=validate_only)
+
+
+def refuse(
+    request: IncrementalAlterConfigsRequest, code: ErrorCode
+) -> IncrementalAlterConfigsResponse:
+    """Every resource answers the error."""
+    return IncrementalAlterConfigsResponse(
+        responses=[
+            AlterConfigsResourceResponse(
+                error_code=int(code),
+                error_message=None,
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+            )
+            for resource in request.resources
+        ]
+    )
