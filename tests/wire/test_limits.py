@@ -125,6 +125,8 @@ def filled(codec: StructCodec, steps: tuple[Step, ...], count: int) -> Any:
 
 def memory_per_byte(bound: Bound[Any], data: bytes) -> float:
     """Peak memory of the compiled path over the frame's size, whether it is a message or not."""
+    with suppress(ProtocolError):
+        bound.decode(memoryview(data), 0)  # compiled on first use, and its parts too
     decode, view = quick_to_trace(bound), memoryview(data)
     tracemalloc.start()
     try:
@@ -138,7 +140,6 @@ def memory_per_byte(bound: Bound[Any], data: bytes) -> float:
 def quick_to_trace(bound: Bound[Any]) -> Callable[[memoryview, int], Any]:
     """The compiled function without its line table: tracemalloc looks every allocation's line
     up in it, from the start, and one function holds all of a message."""
-    bound.parse(bound.build(bound.message()))  # compiled on first use
     code = bound.decode.__code__.replace(co_linetable=b"")
     return FunctionType(code, bound.decode.__globals__)
 
