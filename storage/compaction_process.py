@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from select import POLLERR, POLLHUP, poll
 from struct import Struct
@@ -201,10 +202,11 @@ def main() -> None:
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     fs = _ending_with_parent(jobs)
-    while (job := _receive(jobs)) is not None:
-        for event in run_job(fs, job):
-            answers.write(_message(event))
-            answers.flush()
+    with suppress(BrokenPipeError):
+        while (job := _receive(jobs)) is not None:
+            for event in run_job(fs, job):
+                answers.write(_message(event))
+                answers.flush()
 
 
 def _receive(jobs: BinaryIO) -> CompactionJob | None:
@@ -227,7 +229,7 @@ def _ending_with_parent(jobs: BinaryIO) -> FileSystem:
     def pread(fd: int, size: int, position: int) -> bytes:
         for _, events in poller.poll(0):
             if events & (POLLHUP | POLLERR):
-                sys.exit("the broker is gone")
+                raise SystemExit
         return os.pread(fd, size, position)
 
     return replace(REAL, pread=pread)
