@@ -23,7 +23,7 @@ def log() -> None:
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @click.option("--offset", default=0, metavar="N", help="Leave out what lies below this offset.")
-@click.option("--max", "most", type=click.IntRange(min=0), metavar="N",
+@click.option("--max", "most", type=click.IntRange(min=1), metavar="N",
               help="Stop after this many records (or entries, in other files).")  # fmt: skip
 @click.option("--no-records", is_flag=True, help="The batches only, without their records.")
 @click.option("--keys", type=FORMATS, default="auto", help="How to show keys.")

@@ -43,14 +43,9 @@ def _ends_below(file: LogFile, following: list[LogFile], offset: int) -> bool:
 
 def _limited(rows: Iterator[Row], options: Options, most: int | None) -> Iterator[Row]:
     not_counted = (*_NOT_COUNTED, "batch") if options.with_records else _NOT_COUNTED
-    left = most
+    count = 0
     for row in rows:
-        if left is not None and row["type"] not in not_counted:
-            if left == 0:
-                return
-            left -= 1
-            yield row
-            if left == 0:
-                return
-        else:
-            yield row
+        yield row
+        count += row["type"] not in not_counted
+        if count == most:
+            return

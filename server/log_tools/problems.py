@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
+from barnabas.server.log_tools.files import LogFile
 from barnabas.server.log_tools.segment_rows import Row
 from barnabas.server.log_tools.text import Line
 from barnabas.storage.batch import BatchHeader
+from barnabas.storage.errors import StorageError
 
 
 class Problem(NamedTuple):
@@ -27,6 +29,11 @@ class Problem(NamedTuple):
         place = "" if self.position is None else f" at position {self.position}"
         place += "" if self.offset is None else f", offset {self.offset}"
         return Line(f"{self.file}{place}: {self.reason}", "red")
+
+
+def damaged(file: LogFile, error: StorageError) -> Problem:
+    """A file that cannot be read at all."""
+    return Problem(file.name, f"damaged: {error.reason.removeprefix(f'{file.path}: ')}")
 
 
 Problems = Iterator[Problem]

@@ -27,6 +27,7 @@ from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.setting_types import InvalidSetting
 
+_NEVER_MS = 1 << 62  # a repair forgets no producer, however long the log has lain there
 _TOP_KINDS = (Kind.CHECKPOINT, Kind.META_PROPERTIES, Kind.CLEAN_SHUTDOWN)
 
 
@@ -75,6 +76,7 @@ def _open_and_close(
         clean_shutdown=False,
         log_start_offset=0 if parsed is None else starts.get(parsed.topic_partition, 0),
         fs=fs,
+        producer_id_expiration_ms=_NEVER_MS,
     )
     log.close()
     return log.load_report.notes

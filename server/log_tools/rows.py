@@ -27,7 +27,8 @@ def rows_of(file: LogFile, options: Options) -> Iterator[Row]:
         for row in _READERS[file.kind](file, options):
             yield {"type": row.pop("type"), "file": file.name} | row
     except StorageError as error:
-        yield {"type": "error", "file": file.name, "reason": error.reason}
+        reason = error.reason.removeprefix(f"{file.path}: ")
+        yield {"type": "error", "file": file.name, "reason": reason}
 
 
 # --- indexes -------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from barnabas.server.log_tools.files import (
     partition_directories,
 )
 from barnabas.server.log_tools.output import emitter, line_printer
-from barnabas.server.log_tools.problems import Problem, Problems
+from barnabas.server.log_tools.problems import Problem, Problems, damaged
 from barnabas.server.log_tools.read_only import READ_ONLY
 from barnabas.server.log_tools.text import Line
 from barnabas.server.log_tools.verify_partition import PartitionCheck
@@ -111,7 +111,7 @@ class DirectoryCheck:
                 offsets = checkpoints.read_offsets(READ_ONLY, str(file.path))
                 yield from self._offsets(file, offsets)
         except CorruptCheckpoint as error:
-            yield Problem(file.name, f"damaged: {error.reason}")
+            yield damaged(file, error)
 
     def _offsets(self, file: LogFile, offsets: Offsets) -> Iterator[Problem]:
         """No offset is above its log's end; partitions that are gone do not matter."""

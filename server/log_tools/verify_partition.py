@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from barnabas.server.log_tools.files import SET_ASIDE, Kind, LogFile, files_in
-from barnabas.server.log_tools.problems import BatchCheck, Problem, Problems
+from barnabas.server.log_tools.problems import BatchCheck, Problem, Problems, damaged
 from barnabas.server.log_tools.read_only import READ_ONLY
 from barnabas.server.log_tools.verify_indexes import OffsetIndexCheck, TimeIndexCheck
 from barnabas.server.log_tools.verify_producers import ProducerCheck
@@ -73,12 +73,12 @@ class PartitionCheck:
             try:
                 self.topic_id = read_topic_id(READ_ONLY, str(self.directory))
             except CorruptCheckpoint as error:
-                yield Problem(file.name, f"damaged: {error.reason}")
+                yield damaged(file, error)
         for file in self._of(Kind.EPOCHS):
             try:
                 self._epochs = parse_epochs(file.path.read_bytes())
             except CorruptCheckpoint as error:
-                yield Problem(file.name, f"damaged: {error.reason}")
+                yield damaged(file, error)
             for before, after in zip(self._epochs, self._epochs[1:], strict=False):
                 if after[0] <= before[0] or after[1] <= before[1]:
                     yield Problem(

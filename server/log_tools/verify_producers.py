@@ -9,7 +9,7 @@ and idle producers are forgotten: what is missing on one side only is no contrad
 from collections.abc import Sequence
 
 from barnabas.server.log_tools.files import LogFile
-from barnabas.server.log_tools.problems import Problem, Problems
+from barnabas.server.log_tools.problems import Problem, Problems, damaged
 from barnabas.server.log_tools.read_only import READ_ONLY
 from barnabas.storage.batch import BatchHeader
 from barnabas.storage.errors import CorruptIndex, CorruptSnapshot, StorageError
@@ -45,7 +45,7 @@ class ProducerCheck:
             try:
                 entries = parse_snapshot(self._snapshots[0].path.read_bytes())
             except CorruptSnapshot as error:
-                yield _damaged(self._snapshots[0], error)
+                yield damaged(self._snapshots[0], error)
             else:
                 self._state = ProducerState(READ_ONLY, "")
                 for entry in entries:
@@ -86,7 +86,7 @@ class ProducerCheck:
                 FileCache(READ_ONLY), str(self._index.path), self._index.base_offset, exists=True
             ).entries()
         except CorruptIndex as error:
-            yield _damaged(self._index, error)
+            yield damaged(self._index, error)
             return
         yield from self._compare_aborted({entry.last_offset: entry for entry in entries})
 
@@ -125,7 +125,7 @@ class ProducerCheck:
         try:
             entries = parse_snapshot(file.path.read_bytes())
         except CorruptSnapshot as error:
-            yield _damaged(file, error)
+            yield damaged(file, error)
             return
         for entry in entries:
             known = self._state.producers.get(entry.producer_id)
@@ -159,7 +159,3 @@ def _said(entry: ProducerEntry) -> str:
     )
     first = entry.current_transaction_first_offset
     return said if first < 0 else f"{said}, a transaction open since {first}"
-
-
-def _damaged(file: LogFile, error: StorageError) -> Problem:
-    return Problem(file.name, f"damaged: {error.reason}")
