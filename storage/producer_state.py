@@ -63,31 +63,6 @@ class ProducerState:
 
     # --- appends -----------------------------------------------------------------------
 
-    def entry(self, producer_id: int) -> ProducerEntry:
-        """The state of a producer, to change; a new one becomes known by that."""
-        entry = self.producers.get(producer_id)
-        if entry is None:
-            entry = self.producers[producer_id] = ProducerEntry(producer_id)
-            self._buckets = table_size(len(self.producers), self._buckets)
-        return entry
-
-    def add_data_batch(
-        self,
-        producer_id: int,
-        epoch: int,
-        last_sequence: int,
-        first_offset: int,
-        last_offset: int,
-        timestamp: int,
-        is_transactional: bool,
-    ) -> None:
-        """Note a data batch that was written."""
-        entry = self.producers.get(producer_id) or self.entry(producer_id)
-        entry.add_batch(epoch, last_sequence, first_offset, last_offset, timestamp)
-        if is_transactional and entry.current_transaction_first_offset < 0:
-            entry.current_transaction_first_offset = first_offset
-            self.ongoing[first_offset] = producer_id
-
     def replace(self, entry: ProducerEntry) -> None:
         """Put a changed copy of an entry, or a new one, in its place."""
         self.producers[entry.producer_id] = entry
