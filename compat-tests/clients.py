@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
-from families import Family
+from client_builds import Family
 from oracles import stop
 
 Event: TypeAlias = dict[str, Any]

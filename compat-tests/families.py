@@ -1,197 +1,16 @@
-"""The client families: how each program is built and started, and what its client lacks.
+"""The client families, and what each of their clients lacks.
 
-Builds go into `<family>/target` (git-ignored) once per content of their inputs, under a lock,
-so that parallel test processes share them.
+`FAMILIES` are today's clients; `OLD_FAMILIES` speak the message formats before v2 and are
+served by brokers that still know them.
 """
 
-from __future__ import annotations
-
-import fcntl
-import hashlib
-import shutil
-import subprocess
-import sys
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-
-import pytest
-from oracles import java_command, missing, require_oracle
-
-HERE = Path(__file__).resolve().parent
-JAVA = HERE / "java"
-GO = HERE / "go"
-ORACLE_VERSIONS = ("3.9.1", "4.4.0")
-# Each era's classes are compiled against its oldest version and run with all of them.
-OLDEST_OF_ERA = {"era-0.10": "0.10.2.2", "era-1.0": "1.0.2", "era-2.0": "2.0.1"}
-BUILD_TIMEOUT_SECONDS = 600
-
-
-@dataclass(frozen=True)
-class Launch:
-    """How a built program is started; a command of the contract follows."""
-
-    command: list[str]
-    environment: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Family:
-    """One client library. `lacks` maps a feature the tests ask for to why it is not there.
-
-    `assignor` is what its members use where a test does not care.
-    """
-
-    name: str
-    build: Callable[[], Launch]
-    lacks: Mapping[str, str] = field(default_factory=dict)
-    assignor: str = "range"
-
-
-def skip_where_lacking(family: Family, *features: str) -> None:
-    """Skip the running test, with the table's reason, when the client lacks a feature."""
-    for feature in features:
-        if feature in family.lacks:
-            pytest.skip(f"{family.name}: {family.lacks[feature]}")
-
-
-def built(folder: Path, key: str, inputs: Iterable[str], make: Callable[[Path], None]) -> Path:
-    """Return `folder/target/key`, made by `make` unless it is there for the same inputs."""
-    digest = hashlib.sha256("\0".join(inputs).encode()).hexdigest()[:16]
-    target = folder / "target" / key
-    stamp = target / ".built"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with (target.parent / f".{key}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (stamp.is_file() and stamp.read_text() == digest):
-            shutil.rmtree(target, ignore_errors=True)
-            target.mkdir()
-            make(target)
-            stamp.write_text(digest)
-    return target
-
-
-def run_build(command: list[str], folder: Path = HERE) -> None:
-    """Run one step of a build; its output is the failure's message."""
-    if shutil.which(command[0]) is None:
-        missing(f"the program {command[0]} is not installed")
-    done = subprocess.run(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=BUILD_TIMEOUT_SECONDS,
-        cwd=folder,
-    )
-    if done.returncode:
-        missing(f"{' '.join(command[:3])} … failed:\n{done.stdout[-4000:]}")
-
-
-def python_family(name: str, lacks: Mapping[str, str] | None = None) -> Family:
-    """A program that runs in this interpreter's environment, or beside its requirements.txt."""
-    folder = HERE / name
-
-    def launch() -> Launch:
-        path = [str(HERE)]
-        requirements = folder / "requirements.txt"
-        if requirements.is_file():
-            path.insert(0, str(_installed(folder, requirements)))
-        return Launch([sys.executable, str(folder / "client.py")], {"PYTHONPATH": ":".join(path)})
-
-    return Family(name, launch, lacks or {})
-
-
-def _installed(folder: Path, requirements: Path) -> Path:
-    def install(target: Path) -> None:
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        run_build([*pip, "--target", str(target), "-r", str(requirements)])
-
-    return built(folder, requirements.stem, [sys.version, requirements.read_text()], install)
-
-
-def java_family(version: str, era: str, lacks: Mapping[str, str] | None = None) -> Family:
-    """kafka-clients of one version; `era` is the folder of what that version calls otherwise."""
-
-    def launch() -> Launch:
-        jars = kafka_clients_jars(version)
-        command = java_command(jars, "Client", heap="96m")
-        command[command.index("-cp") + 1] = f"{_java_classes(era)}:{jars}/*"
-        return Launch(command)
-
-    return Family(f"java-{version}", launch, lacks or {})
-
-
-def _java_classes(era: str) -> Path:
-    sources = [*sorted(JAVA.glob("*.java")), JAVA / era / "Era.java"]
-    jars = kafka_clients_jars(OLDEST_OF_ERA[era])
-
-    def compile_sources(target: Path) -> None:
-        run_build(["javac", "-d", str(target), "-cp", f"{jars}/*", *map(str, sources)])
-
-    return built(JAVA, era, [source.read_text() for source in sources], compile_sources)
-
-
-def kafka_clients_jars(version: str) -> Path:
-    """The folder with kafka-clients and what it needs: an oracle's, or fetched by Maven."""
-    if version in ORACLE_VERSIONS:
-        return require_oracle(f"jars-{version}")
-    return maven_jars(f"org.apache.kafka:kafka-clients:{version}")
-
-
-def maven_jars(coordinate: str) -> Path:
-    """Fetch an artifact with its dependencies into `java/target`."""
-    _, artifact, version = coordinate.split(":")
-
-    def fetch(target: Path) -> None:
-        (target / "pom.xml").write_text(_pom(*coordinate.split(":")))
-        goal = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
-        run_build(
-            ["mvn", "-q", "-B", "-f", str(target / "pom.xml"), goal, f"-DoutputDirectory={target}"]
-        )
-
-    return built(JAVA, f"{artifact}-{version}", [coordinate], fetch)
-
-
-def _pom(group: str, artifact: str, version: str) -> str:
-    return f"""<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
-<groupId>barnabas</groupId><artifactId>clients</artifactId><version>1</version>
-<dependencies><dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId>
-<version>{version}</version></dependency></dependencies></project>"""
-
-
-def go_family(name: str, lacks: Mapping[str, str] | None = None) -> Family:
-    """One of the programs of the Go module."""
-
-    def launch() -> Launch:
-        sources = [*sorted(GO.glob("**/*.go")), GO / "go.mod", GO / "go.sum"]
-
-        def compile_programs(target: Path) -> None:
-            run_build(["go", "build", "-o", f"{target}/", "./..."], folder=GO)
-
-        inputs = [source.read_text() for source in sources]
-        return Launch([str(built(GO, "bin", inputs, compile_programs) / name)])
-
-    return Family(name, launch, lacks or {})
-
-
-def node_family(name: str, lacks: Mapping[str, str], assignor: str) -> Family:
-    """A program for Node; its modules are installed beside a copy of its sources."""
-    folder = HERE / name
-
-    def launch() -> Launch:
-        sources = [*sorted(folder.glob("*.mjs")), folder / "package.json"]
-
-        def install(target: Path) -> None:
-            for source in sources:
-                shutil.copy(source, target)
-            run_build(["npm", "install", "--silent", "--no-package-lock"], folder=target)
-
-        target = built(folder, "program", [source.read_text() for source in sources], install)
-        silence = {"KAFKAJS_NO_PARTITIONER_WARNING": "1"}
-        return Launch(["node", str(target / "client.mjs")], silence)
-
-    return Family(name, launch, lacks, assignor)
-
+from client_builds import (
+    ancient_java_family,
+    go_family,
+    java_family,
+    node_family,
+    python_family,
+)
 
 LIBRDKAFKA = python_family(
     "librdkafka", {"sticky": "librdkafka has the cooperative kind of sticky only"}
@@ -252,5 +71,61 @@ FAMILIES = {
         SARAMA,
         KAFKA_GO,
         KAFKAJS,
+    )
+}
+
+NO_HEADERS = "record headers came with message format v2"
+NO_TIMESTAMP = "timestamps came with message format v1"
+NO_ZSTD = "zstd came with kafka 2.1"
+NO_IDEMPOTENCE = "idempotence came with kafka 0.11"
+BEFORE_V1 = {
+    "headers": NO_HEADERS,
+    "timestamp": NO_TIMESTAMP,
+    "zstd": NO_ZSTD,
+    "idempotent": NO_IDEMPOTENCE,
+}
+KAFKA_PYTHON_2 = python_family(
+    "kafka-python-old-2.0.2",
+    {"zstd": "needs one more package", "idempotent": "came with kafka-python 2.1"},
+    requirements="requirements-2.0.2.txt",
+)
+KAFKA_PYTHON_1 = python_family(
+    "kafka-python-old-1.3.5",
+    {"headers": NO_HEADERS, "zstd": NO_ZSTD, "idempotent": NO_IDEMPOTENCE},
+    requirements="requirements-1.3.5.txt",
+    older_than_python_3_7=True,
+)
+KAFKA_PYTHON_0 = python_family(
+    "kafka-python-old-0.9.5",
+    BEFORE_V1 | {"lz4": "kafka-python 0.9.5 has gzip and snappy"},
+    program="simple.py",
+    requirements="requirements-0.9.5.txt",
+    older_than_python_3_7=True,
+)
+PYKAFKA = python_family(
+    "pykafka",
+    BEFORE_V1 | {"lz4": "pykafka makes lz4 blocks that depend on each other; kafka refuses"},
+)
+JAVA_2_0 = java_family("2.0.1", "era-2.0", {"zstd": NO_ZSTD})
+JAVA_1_0 = java_family("1.0.2", "era-1.0", {"zstd": NO_ZSTD})
+JAVA_0_10 = java_family(
+    "0.10.2.2",
+    "era-0.10",
+    {"headers": NO_HEADERS, "zstd": NO_ZSTD, "idempotent": NO_IDEMPOTENCE},
+)
+JAVA_0_8 = ancient_java_family(BEFORE_V1)
+
+OLD_FAMILIES = {
+    family.name: family
+    for family in (
+        KAFKA_PYTHON_0,
+        KAFKA_PYTHON_1,
+        KAFKA_PYTHON_2,
+        PYKAFKA,
+        JAVA_0_8,
+        JAVA_0_10,
+        JAVA_1_0,
+        JAVA_2_0,
+        JAVA_LAST_OF_2,
     )
 }

@@ -14,7 +14,7 @@ from itertools import takewhile
 from pathlib import Path
 from types import MappingProxyType
 
-from families import HERE, built, run_build
+from client_builds import HERE, built, run_build
 from oracles import java_command, require_oracle, stop
 
 SOURCE = HERE / "kafka-tools" / "ToolRunner.java"

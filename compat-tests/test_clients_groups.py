@@ -11,8 +11,9 @@ from contextlib import ExitStack
 
 import pytest
 from broker_admin import BrokerAdmin, unique_name
+from client_builds import Family, skip_where_lacking
 from clients import ClientPool, Member, Place, wait_until
-from families import FAMILIES, LIBRDKAFKA, Family, skip_where_lacking
+from families import FAMILIES, LIBRDKAFKA
 
 ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative-sticky")
 SHORT_SESSION_MS = 1_500

@@ -5,42 +5,18 @@ Issue 5, item 1: contents are compared byte for byte, by assignment, at the ackn
 
 from __future__ import annotations
 
-import base64
-import time
-
-import contract
 import pytest
 from broker_admin import BrokerAdmin
-from clients import ClientPool, Event
-from families import FAMILIES, Family, skip_where_lacking
+from client_builds import Family, skip_where_lacking
+from clients import ClientPool
+from families import FAMILIES
+from records import an_hour_ago_ms, comparable, series
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 COUNT = 23
 ACKNOWLEDGEMENTS = (("0", 0), ("1", 0), ("all", 0), ("all", 1))
 
 families = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
-
-
-def comparable(event: Event, *, with_headers: bool = True) -> tuple[object, ...]:
-    headers = tuple((name, _bytes(value)) for name, value in event["headers"])
-    content = (_bytes(event["key"]), _bytes(event["value"]))
-    return (*content, headers) if with_headers else content
-
-
-def _bytes(text: str | None) -> bytes | None:
-    return None if text is None else base64.b64decode(text)
-
-
-def series(prefix: str, count: int, *, with_headers: bool = True) -> list[tuple[object, ...]]:
-    """What `comparable` gives for the first records of a prefix."""
-    records = [contract.record_at(prefix, index) for index in range(count)]
-    if not with_headers:
-        return [(record.key, record.value) for record in records]
-    return [(record.key, record.value, tuple(record.headers)) for record in records]
-
-
-def an_hour_ago_ms() -> int:
-    return int(time.time() * 1000) - 3_600_000
 
 
 @pytest.fixture(scope="module")
