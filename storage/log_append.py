@@ -85,7 +85,7 @@ class LogAppend(LogWrite):
             or attributes & _UNCOMMON_ATTRIBUTES
             or attributes & _CODEC_MASK > (_ZSTD if allow_zstd else _LZ4)
             or size > self._most_bytes
-            or timestamp - now_ms > self._timestamp_after_max_ms
+            or not 0 <= timestamp <= now_ms + self._timestamp_after_max_ms
             or crc32c(memoryview(buffer)[21:]) != crc
         ):
             return None
