@@ -210,6 +210,11 @@ class Later:
         self._codec = codec
         self._function: Callable[..., Any] | None = None
 
+    @property
+    def is_compiled(self) -> bool:
+        """Whether it has been called."""
+        return self._function is not None
+
     def __call__(self, *arguments: Any) -> Any:
         if self._function is None:
             self._function = self._compile(self._codec)

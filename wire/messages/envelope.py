@@ -12,7 +12,8 @@ from barnabas.wire.strings import Bytes
 class EnvelopeRequest(Message):
     """Forward a client's request to the controller."""
 
-    request_data: bytes = field(Bytes)
+    # whatever the client sent, secrets included
+    request_data: bytes = field(Bytes, secret=True)
     request_principal: bytes | None = field(Bytes, nullable=0)
     client_host_address: bytes = field(Bytes)
 
