@@ -6,20 +6,13 @@ point is checked and cut at the first bad batch unless the stop was clean, leade
 producer state are brought in line. An empty partition costs one directory listing.
 """
 
-import logging
-from contextlib import suppress
-
-from barnabas.storage.batch_reader import read_batches
 from barnabas.storage.errors import CorruptBatch, CorruptCheckpoint, CorruptIndex
-from barnabas.storage.file_slice import FileCache
 from barnabas.storage.fs import remove_path
+from barnabas.storage.index_checks import check_aborted
 from barnabas.storage.leader_epochs import FILE_NAME as EPOCHS_FILE
-from barnabas.storage.leader_epochs import LeaderEpochs
 from barnabas.storage.load_cleanup import UNFINISHED, clean_up
-from barnabas.storage.log_config import LogConfig
-from barnabas.storage.log_state import LoadReport
 from barnabas.storage.producer_rebuild import rebuild_producers
-from barnabas.storage.producer_state import ProducerState
+from barnabas.storage.recovery import Recovery
 from barnabas.storage.segment import Segment
 from barnabas.storage.segment_files import (
     INDEX,
@@ -28,61 +21,16 @@ from barnabas.storage.segment_files import (
     TIME_INDEX,
     TRANSACTION_INDEX,
 )
-from barnabas.storage.segment_recovery import recover_segment
-from barnabas.storage.segments import Segments
 
 _FAR = 1 << 63
-_logger = logging.getLogger(__name__)
 
 
-class Loader:
+class Loader(Recovery):
     """Opens one log; afterwards its attributes are what the log is made of."""
 
-    __slots__ = (
-        "_clean_shutdown",
-        "_config",
-        "_directory",
-        "_epochs_are_lost",
-        "_expiration_ms",
-        "_names",
-        "_now_ms",
-        "epochs",
-        "files",
-        "log_end_offset",
-        "log_start_offset",
-        "producers",
-        "recovery_point",
-        "report",
-        "segments",
-    )
+    __slots__ = ("_names",)
 
-    def __init__(
-        self,
-        files: FileCache,
-        directory: str,
-        config: LogConfig,
-        now_ms: int,
-        *,
-        clean_shutdown: bool,
-        recovery_point: int,
-        log_start_offset: int,
-        producer_id_expiration_ms: int,
-    ) -> None:
-        self.files = files
-        self._directory = directory
-        self._config = config
-        self._now_ms = now_ms
-        self._clean_shutdown = clean_shutdown
-        self._expiration_ms = producer_id_expiration_ms
-        self.recovery_point = recovery_point
-        self.log_start_offset = log_start_offset
-        self.log_end_offset = log_start_offset
-        self.segments = Segments()
-        self.epochs = LeaderEpochs(files.fs, directory)
-        self.report = LoadReport()
-        self._names: set[str] = set()
-        self._epochs_are_lost = False
-        self.producers = ProducerState(files.fs, directory)
+    _names: set[str]
 
     def load(self) -> None:
         """Do it; raises OSError if the disk fails."""
@@ -100,10 +48,6 @@ class Loader:
             self._settle(suspects)
         else:
             self._start_empty()
-
-    def _say(self, text: str) -> None:
-        self.report.notes.append(text)
-        _logger.warning("%s: %s", self._directory, text)
 
     def _load_epochs(self) -> None:
         try:
@@ -136,41 +80,11 @@ class Loader:
                 self._say(f"{stem}{LOG} lacks an index")
             return segment
         try:
-            segment.transaction_index.entries()
+            check_aborted(segment)
         except CorruptIndex as error:
             self._say(error.reason)
             return segment
         return None
-
-    def _new_segment(self, base_offset: int, has_aborted: bool = False) -> Segment:
-        return Segment(
-            self.files,
-            self._directory,
-            base_offset,
-            self._config,
-            self._now_ms,
-            has_aborted=has_aborted,
-        )
-
-    def _recover(self, segment: Segment) -> int:
-        """Check one segment from its start, with the producers as they were before it."""
-        producers = ProducerState(self.files.fs, self._directory, self.producers.snapshots)
-        rebuild_producers(
-            producers,
-            self.segments,
-            self.log_start_offset,
-            segment.base_offset,
-            self._now_ms,
-            self._expiration_ms,
-        )
-        cut = recover_segment(segment, producers, self.epochs)
-        producers.take_snapshot()
-        self.producers.snapshots = producers.snapshots
-        if cut:
-            self._say(f"cut {cut} bytes behind offset {producers.map_end_offset}")
-        self.report.truncated_bytes += cut
-        self.report.recovered_segments.append(segment.base_offset)
-        return cut
 
     def _settle(self, suspects: list[Segment]) -> None:
         """Agree on where the log ends, and bring everything else in line with it."""
@@ -195,44 +109,6 @@ class Loader:
         self.recovery_point = end if self._clean_shutdown else min(self.recovery_point, end)
         self._settle_epochs_and_producers()
 
-    def _find_epochs(self) -> None:
-        """From the batches themselves, as far as they are batches."""
-        for segment in self.segments:
-            with suppress(CorruptBatch):
-                fd = segment.log_file.open().fd
-                for _, header, _ in read_batches(self.files.fs.pread, fd, 0, segment.size_bytes):
-                    if header.partition_leader_epoch > self.epochs.latest_epoch:
-                        self.epochs.assign(header.partition_leader_epoch, header.base_offset)
-
-    def _recover_unflushed(self, unflushed: list[Segment]) -> None:
-        for number, segment in enumerate(unflushed):
-            rest = unflushed[number + 1 :]
-            if self._recover(segment) or (rest and self._has_lost_its_end(segment, rest[0])):
-                self._drop(rest)
-                return
-
-    def _has_lost_its_end(self, segment: Segment, following: Segment) -> bool:
-        """Did a power cut keep the next segment but not all of this one?
-
-        Only compaction leaves gaps between segments otherwise.
-        """
-        end = segment.read_next_offset()
-        if self._config.compact or end == following.base_offset:
-            return False
-        self._say(f"nothing between {end} and {following.base_offset}")
-        return True
-
-    def _drop(self, segments: list[Segment]) -> None:
-        fs = self.files.fs
-        for segment in segments:
-            self._say(f"segment {segment.base_offset} is dropped")
-            self.segments.remove(segment.base_offset)
-            segment.close()
-            for file in segment.each_file():
-                remove_path(fs, file.path)
-            self.producers.remove_snapshot(segment.base_offset)
-            self.report.dropped_segments.append(segment.base_offset)
-
     def _end_of_last_segment(self) -> int:
         """The log end offset; a last segment that is not sound after all is recovered."""
         segment = self.segments.last
@@ -242,7 +118,6 @@ class Loader:
             return end
         except (CorruptIndex, CorruptBatch) as error:
             self._say(error.reason)
-            self.segments.remove(segment.base_offset)
             self._recover(segment)
             return segment.read_next_offset()
 

@@ -6,6 +6,7 @@ from barnabas.storage.batch import BatchHeader
 from barnabas.storage.batch_reader import read_batches
 from barnabas.storage.decoder import decode_batch
 from barnabas.storage.errors import CorruptIndex
+from barnabas.storage.index_checks import check_time_entry
 from barnabas.storage.log_read import LogRead
 from barnabas.storage.segment import Segment
 
@@ -49,7 +50,9 @@ class LogOffsets(LogRead):
 
     def _search_timestamp(self, segment: Segment, timestamp_ms: int) -> TimestampedOffset | None:
         try:
-            found = segment.time_index.lookup(timestamp_ms)[1]
+            timestamp, found = segment.time_index.lookup(timestamp_ms)
+            if timestamp >= 0:
+                check_time_entry(segment, timestamp, found)
         except CorruptIndex as error:
             self._mend(segment, error)
             found = segment.time_index.lookup(timestamp_ms)[1]

@@ -18,10 +18,11 @@ from typing import NoReturn
 
 from barnabas.storage.errors import CorruptBatch, CorruptIndex, LogDirectoryFailed
 from barnabas.storage.file_slice import FileCache
+from barnabas.storage.index_checks import check_time_entry
 from barnabas.storage.leader_epochs import LeaderEpochs
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.producer_state import ProducerState
-from barnabas.storage.segment import Segment
+from barnabas.storage.segment import UNKNOWN, Segment
 from barnabas.storage.segment_recovery import rebuild_indexes
 from barnabas.storage.segments import Segments
 from barnabas.storage.topic_rules import append_rules
@@ -193,7 +194,11 @@ class LogState:
 
     def _largest_timestamp(self, segment: Segment) -> tuple[int, int]:
         try:
-            return segment.largest_timestamp()
+            is_known = segment.max_timestamp != UNKNOWN
+            timestamp, offset = segment.largest_timestamp()
+            if not is_known and timestamp >= 0:
+                check_time_entry(segment, timestamp, offset)
+            return timestamp, offset
         except (CorruptIndex, FileNotFoundError) as error:
             self._mend(segment, error)
             return segment.largest_timestamp()

@@ -196,6 +196,8 @@ class Segment(SegmentFiles):
             if not self._indexes_loaded:
                 self._load_indexes()
             position = self._offset_index.position_for(offset)
+            if not 0 <= position <= self.size_bytes:
+                raise self._misled(position, position)
         start = position
         file = self.log_file
         fd = (file.opened or file.open()).fd
