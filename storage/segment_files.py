@@ -142,5 +142,7 @@ class SegmentFiles:
     def change_suffix(self, old: str, new: str) -> None:
         """Rename the files from one suffix to another; missing ones are passed over."""
         for file in self.each_file():
+            path = file.path.removesuffix(old) + new
             with suppress(FileNotFoundError):
-                file.rename(file.path.removesuffix(old) + new)
+                file.rename(path)
+            file.path = path

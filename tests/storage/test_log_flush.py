@@ -1,0 +1,88 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from barnabas.storage.errors import LogDirectoryFailed
+from barnabas.storage.fs import FileSystem
+from barnabas.storage.log import Log
+
+from .logs import NOW_MS, a_batch, append, config, fill, open_log
+
+SIZE = len(a_batch(2))
+
+
+def watched(folder: Path) -> tuple[Log, list[str]]:
+    """A log of ten batches in segments of three, and the names of the files it syncs."""
+    synced: list[str] = []
+
+    def fsync(fd: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{fd}").readlink().name)
+        os.fsync(fd)
+
+    (folder / "t-0").mkdir()
+    settings = config(segment_bytes=3 * SIZE)
+    log = Log.open(str(folder / "t-0"), "t-0", settings, NOW_MS, fs=FileSystem(fsync=fsync))
+    fill(log, 10, 2)
+    synced.clear()
+    return log, synced
+
+
+def test_syncs_what_lies_above_the_recovery_point(tmp_path: Path) -> None:
+    log, synced = watched(tmp_path)
+    assert log.unflushed_offsets == 20
+    log.flush(12)
+    assert {name[:20] for name in synced if name[0] == "0"} == {
+        f"{0:020d}",
+        f"{6:020d}",
+        f"{12:020d}",
+    }
+    assert {"leader-epoch-checkpoint", "t-0", f"{12:020d}.snapshot"} <= set(synced)
+    assert not any(name.startswith((f"{12:020d}.log", f"{18:020d}")) for name in synced)
+    assert (log.recovery_point, log.unflushed_offsets) == (12, 8)
+    synced.clear()
+    log.flush()
+    assert {name for name in synced if name.endswith(".log")} == {
+        f"{12:020d}.log", f"{18:020d}.log"
+    }  # fmt: skip
+    assert log.recovery_point == 20
+    synced.clear()
+    log.flush()
+    assert log.begin_flush() is None
+    assert synced == []
+
+
+def test_the_waiting_can_be_done_elsewhere(tmp_path: Path) -> None:
+    log, synced = watched(tmp_path)
+    flush = log.begin_flush()
+    assert flush is not None and synced == []
+    append(log, a_batch(2))
+    log.delete_old_segments(2, NOW_MS)
+    log.delete_due_files(NOW_MS + 10**9)
+    flush.sync()
+    assert len(synced) > 3
+    log.end_flush(flush)
+    assert (log.recovery_point, log.log_end_offset) == (20, 22)
+
+
+def test_a_failed_sync_takes_the_directory_down(tmp_path: Path) -> None:
+    def fsync(fd: int) -> None:
+        raise OSError("the disk is gone")
+
+    (tmp_path / "t-0").mkdir()
+    log = Log.open(str(tmp_path / "t-0"), "t-0", config(), NOW_MS, fs=FileSystem(fsync=fsync))
+    fill(log, 2)
+    with pytest.raises(LogDirectoryFailed, match="the disk is gone") as raised:
+        log.flush()
+    assert raised.value.topic_partition == "t-0"
+    assert log.recovery_point == 0
+    with pytest.raises(LogDirectoryFailed):
+        log.close()
+
+
+def test_closing_leaves_no_descriptor(tmp_path: Path) -> None:
+    log = open_log(tmp_path, segment_bytes=3 * SIZE)
+    fill(log, 10, 2)
+    log.close()
+    assert len(log.files) == 0
+    assert log.recovery_point == 20
