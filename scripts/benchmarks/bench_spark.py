@@ -2,9 +2,9 @@
 
     scripts/bench spark [BATCHES]
 
-One broker after the other, each with a Spark of its own; seconds from the acknowledged record to
-the end of the micro-batch that has it. Budget: Barnabas at most 0.6 of Kafka (issue 7). The first batch
-of a query, which starts everything, is left out.
+One broker after the other, each with a Spark of its own; seconds from the acknowledged record
+to the end of the micro-batch that has it. Budget: Barnabas at most 0.6 of Kafka (issue 7).
+The first batch of a query, which starts everything, is left out.
 """
 
 import json
