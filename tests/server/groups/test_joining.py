@@ -9,7 +9,7 @@ from barnabas.server.groups.records import decode_group
 from barnabas.server.groups.states import GroupState
 from barnabas.wire.error_codes import ErrorCode
 
-from .world import Client, World, stable
+from .world import SESSION_MS, Client, World, stable
 
 OTHER_PROTOCOL = (("roundrobin", b""),)
 BOTH_PROTOCOLS = (("roundrobin", b""), ("range", b""))
@@ -178,6 +178,8 @@ def test_a_group_has_a_greatest_size(patient: World) -> None:
 def test_a_static_member_takes_its_place_over_unnoticed(world: World) -> None:
     old, other = Client(world, instance_id="i"), Client(world)
     stable(world, old, other)
+    world.clock.advance(SESSION_MS - 1)
+    other.heartbeat()
     generation, assignment = world.group().generation, old.synced and old.synced.assignment
     new = Client(world, instance_id="i")
     assert new.join() is ErrorCode.NONE
@@ -191,6 +193,10 @@ def test_a_static_member_takes_its_place_over_unnoticed(world: World) -> None:
     assert old.sync() is ErrorCode.FENCED_INSTANCE_ID
     assert old.leave() is ErrorCode.FENCED_INSTANCE_ID
     assert world.commit(1, old.committer) is ErrorCode.FENCED_INSTANCE_ID
+    world.clock.advance(SESSION_MS - 1)
+    other.heartbeat()
+    world.clock.advance(1)
+    assert new.member_id not in world.group().members
     stored = world.records()[-1][1].value
     assert stored is not None
     assert new.member_id in [member.member_id for member in decode_group(stored).members]

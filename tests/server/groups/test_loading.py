@@ -3,9 +3,7 @@
 import asyncio
 import shutil
 import time
-from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,54 +22,28 @@ from barnabas.wire.error_codes import ErrorCode
 from .golden import VERSIONS, unpack
 from .world import Client, World, stable
 
-DEADLINE_S = 30
-
-
-def _reloaded(world: World, check: Callable[[], Any], index: int = 0) -> Any:
-    """Lose and regain the leadership, wait for the groups, and run the check meanwhile."""
-
-    async def run() -> Any:
-        epoch = world.replicas.require(OFFSETS_TOPIC, index).leader_epoch
-        world.groups.leadership.resigned(index)
-        world.lead(index, epoch + 1)
-        assert world.groups.shards.is_loading
-        deadline = time.monotonic() + DEADLINE_S
-        while world.groups.shards.is_loading:
-            assert time.monotonic() < deadline
-            await asyncio.sleep(0)
-        result = check()
-        if isinstance(result, Coroutine):
-            result = await result
-        await world.groups.leadership.stop()
-        return result
-
-    return asyncio.run(run())
-
 
 def test_members_and_offsets_survive_a_new_leadership(world: World) -> None:
     first, second = Client(world), Client(world, instance_id="i")
     stable(world, first, second)
     world.commit(7, first.committer)
     before = world.group()
-
-    def check() -> None:
-        group = world.group()
-        assert group is not before
-        assert (group.state, group.generation) == (GroupState.STABLE, before.generation)
-        assert (group.protocol_type, group.protocol_name) == ("consumer", "range")
-        assert group.members.leader_id == first.member_id
-        assert world.committed() == 7
-        assert first.heartbeat() is ErrorCode.NONE
-        assert second.sync() is ErrorCode.NONE
-        assert second.synced is not None
-        assert second.synced.assignment == second.member_id.encode()
-        assert Client(world, instance_id="i").join() is ErrorCode.NONE
-        world.clock.advance(5_000)
-        assert first.heartbeat() is ErrorCode.NONE
-        world.clock.advance(5_000)
-        assert list(group.members.by_id) == [first.member_id], "sessions go on where they were"
-
-    _reloaded(world, check)
+    world.reload()
+    group = world.group()
+    assert group is not before
+    assert (group.state, group.generation) == (GroupState.STABLE, before.generation)
+    assert (group.protocol_type, group.protocol_name) == ("consumer", "range")
+    assert group.members.leader_id == first.member_id
+    assert world.committed() == 7
+    assert first.heartbeat() is ErrorCode.NONE
+    assert second.sync() is ErrorCode.NONE
+    assert second.synced is not None
+    assert second.synced.assignment == second.member_id.encode()
+    assert Client(world, instance_id="i").join() is ErrorCode.NONE
+    world.clock.advance(5_000)
+    assert first.heartbeat() is ErrorCode.NONE
+    world.clock.advance(5_000)
+    assert list(group.members.by_id) == [first.member_id], "sessions go on where they were"
 
 
 def test_requests_while_loading(world: World) -> None:
@@ -89,10 +61,43 @@ def test_requests_while_loading(world: World) -> None:
         assert world.commit(1, client.committer) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         world.groups.leadership.resigned(0)
         await asyncio.sleep(0.01)
-        await world.groups.leadership.stop()
 
-    asyncio.run(run())
+    world.loop.run_until_complete(run())
     assert world.groups.shards.find(0) is None
+
+
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        (GroupState.EMPTY, None),
+        (GroupState.PREPARING_REBALANCE, "join NOT_COORDINATOR"),
+        (GroupState.COMPLETING_REBALANCE, "sync NOT_COORDINATOR"),
+        (GroupState.STABLE, "sync NONE"),
+        (GroupState.DEAD, None),
+    ],
+)
+def test_members_of_a_lost_partition_are_sent_away(
+    world: World, state: GroupState, told: str | None
+) -> None:
+    leader, client = Client(world), Client(world)
+    leader.join()
+    client.join()
+    if state is not GroupState.PREPARING_REBALANCE:
+        world.clock.advance(0)
+        client.sync()
+    if state in (GroupState.EMPTY, GroupState.STABLE, GroupState.DEAD):
+        leader.sync({})
+    if state in (GroupState.EMPTY, GroupState.DEAD):
+        client.leave()
+        leader.leave()
+    group = world.group()
+    if state is GroupState.DEAD:
+        world.groups.delete_group("g")
+    assert group.state is state
+    world.groups.leadership.resigned(0)
+    assert group.state is GroupState.DEAD
+    assert told is None or client.answers[-1] == told
+    assert world.clock.timer_count() == 1
 
 
 def test_tombstones_and_empty_groups(world: World) -> None:
@@ -104,15 +109,12 @@ def test_tombstones_and_empty_groups(world: World) -> None:
     world.groups.delete_group("gone")
     world.commit(1, group="simple")
     world.commit(2, group="simple")
-
-    def check() -> None:
-        assert world.groups.describe("gone") is None
-        assert world.group("empty").state is GroupState.EMPTY
-        assert world.group("empty").generation == 2
-        assert world.group("simple").protocol_type is None
-        assert world.committed(group="simple") == 2
-
-    _reloaded(world, check)
+    world.reload()
+    assert world.groups.describe("gone") is None
+    assert world.group("empty").state is GroupState.EMPTY
+    assert world.group("empty").generation == 2
+    assert world.group("simple").protocol_type is None
+    assert world.committed(group="simple") == 2
 
 
 @pytest.mark.parametrize(("outcome", "committed"), [("commit", 7), ("abort", 3), ("open", 3)])
@@ -128,15 +130,12 @@ def test_transactions(world: World, outcome: str, committed: int) -> None:
             timestamp_ms=world.clock.now_ms(),
         )  # fmt: skip
         partition.append(marker, 1, world.clock.now_ms(), origin=AppendOrigin.COORDINATOR)
-
-    def check() -> None:
-        assert world.committed() == committed
-        assert world.group().offsets.is_unstable("orders", 0) == (outcome == "open")
-        if outcome == "open":
-            world.groups.end_transaction(5, [0], True)
-            assert world.committed() == 7
-
-    _reloaded(world, check)
+    world.reload()
+    assert world.committed() == committed
+    assert world.group().offsets.is_unstable("orders", 0) == (outcome == "open")
+    if outcome == "open":
+        world.groups.end_transaction(5, [0], True)
+        assert world.committed() == 7
 
 
 def test_damaged_and_strange_records_are_skipped(world: World) -> None:
@@ -148,7 +147,7 @@ def test_damaged_and_strange_records_are_skipped(world: World) -> None:
         Record(3, 0, encode_offset_key("g", "orders", 1), encode_offset(CommittedOffset(4))),
     ]
     partition.append(build_batch(records), 1, 0, origin=AppendOrigin.COORDINATOR)
-    _reloaded(world, lambda: None)
+    world.reload()
     assert (world.committed(), world.committed(partition=1)) == (-1, 4)
 
 
@@ -156,7 +155,7 @@ def test_a_group_over_its_size_rebalances(world: World) -> None:
     first, second = Client(world), Client(world)
     stable(world, first, second)
     world.config.group_max_size = 1
-    _reloaded(world, lambda: None)
+    world.reload()
     assert world.group().state is GroupState.PREPARING_REBALANCE
     assert first.join() is None
     assert second.join() is ErrorCode.GROUP_MAX_SIZE_REACHED
@@ -172,15 +171,7 @@ def test_groups_that_kafka_wrote(version: str, tmp_path: Path) -> None:
     for partition in made.iterdir():
         shutil.copytree(partition, data / partition.name)
         (data / partition.name / "partition.metadata").unlink()  # our topic has another id
-    asyncio.run(_check_kafkas_groups(data))
-
-
-async def _check_kafkas_groups(data: Path) -> None:
     world = World(data, partitions=4)
-    deadline = time.monotonic() + DEADLINE_S
-    while world.groups.shards.is_loading:
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0)
     classic, static = world.group("g-classic"), world.group("g-static")
     assert (classic.state, classic.protocol_type) == (GroupState.EMPTY, "consumer")
     assert static.state is GroupState.STABLE
@@ -194,8 +185,7 @@ async def _check_kafkas_groups(data: Path) -> None:
     transactional = world.group("g-txn").offsets
     assert [c.metadata for _, _, c in transactional] == ["txn meta"], "the aborted one is not there"
     assert not transactional.transactional
-    await world.groups.stop()
-    world.disks.close()
+    world.close()
 
 
 def test_others_are_served_while_many_groups_are_loaded(world: World) -> None:
@@ -214,10 +204,9 @@ def test_others_are_served_while_many_groups_are_loaded(world: World) -> None:
         while world.groups.shards.is_loading:
             await asyncio.sleep(0)
             turns += 1
-        await world.groups.leadership.stop()
 
     started = time.monotonic()
-    asyncio.run(run())
+    world.loop.run_until_complete(run())
     took_ms = (time.monotonic() - started) * 1000
     assert world.committed(partition=19, group="group-399") == 399
     assert turns >= 3, f"{turns} turns in {took_ms} ms of slices of {SLICE_MS} ms"

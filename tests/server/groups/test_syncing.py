@@ -223,3 +223,18 @@ def test_a_pending_member_may_leave(world: World) -> None:
     assert stayer.joined is None
     assert pending.leave() is ErrorCode.NONE
     assert stayer.generation == 2
+
+
+def test_a_session_goes_on_after_a_long_wait_for_the_assignment(world: World) -> None:
+    leader, follower = Client(world, session_ms=120_000), Client(world)
+    leader.join()
+    follower.join()
+    world.clock.advance(0)
+    follower.sync()
+    world.clock.advance(20_000)
+    leader.sync({})
+    assert follower.synced is not None and follower.synced.error_code == 0
+    world.clock.advance(9_999)
+    assert follower.member_id in world.group().members
+    world.clock.advance(1)
+    assert follower.member_id not in world.group().members

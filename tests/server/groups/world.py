@@ -1,6 +1,7 @@
 """A group coordinator on real logs and a clock that stands still, and members to drive it."""
 
 import asyncio
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,6 +39,7 @@ from barnabas.wire.uuids import Uuid
 
 CONFIG = LogConfig(cleanup_policy=("compact",))
 TOPICS = {"orders": 3, "audit": 2}
+DEADLINE_S = 30
 SESSION_MS, REBALANCE_MS = 10_000, 60_000
 SUBSCRIBED_TO_ORDERS = bytes.fromhex("0000 00000001 0006") + b"orders" + bytes.fromhex("ffffffff")
 
@@ -48,7 +50,7 @@ class World:
     def __init__(
         self, directory: Path, settings: Mapping[str, object] | None = None, partitions: int = 1
     ) -> None:
-        self.directory = directory
+        self.loop = asyncio.new_event_loop()
         chosen = {"group.initial.rebalance.delay.ms": 0, "offsets.topic.num.partitions": partitions}
         self.config = load_config((), {**chosen, **(settings or {})})
         self.clock = ManualClock()
@@ -64,7 +66,7 @@ class World:
         for name, count in {**TOPICS, OFFSETS_TOPIC: partitions}.items():
             self.metadata.set_topic(_topic(name, count))
         for index in range(partitions):
-            self.lead(index, 1)
+            self.loop.run_until_complete(self._load(index, 1))
         self.groups.start()
 
     def lead(self, index: int, epoch: int) -> Partition:
@@ -75,9 +77,27 @@ class World:
         self.groups.leadership.elected(partition)
         return partition
 
+    def reload(self, index: int = 0) -> None:
+        """Lose and regain the leadership of a partition, and have it loaded."""
+        epoch = self.replicas.require(OFFSETS_TOPIC, index).leader_epoch
+        self.groups.leadership.resigned(index)
+        self.loop.run_until_complete(self._load(index, epoch + 1))
+
+    async def _load(self, index: int, epoch: int) -> None:
+        self.lead(index, epoch)
+        await self.loaded()
+
+    async def loaded(self) -> None:
+        """Wait until every partition is loaded."""
+        deadline = time.monotonic() + DEADLINE_S
+        while self.groups.shards.is_loading:
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0)
+
     def close(self) -> None:
         """Stop the coordinator, close the logs."""
-        asyncio.run(self.groups.stop())
+        self.loop.run_until_complete(self.groups.stop())
+        self.loop.close()
         self.disks.close()
 
     def group(self, group_id: str = "g") -> Group:
@@ -178,7 +198,7 @@ class Client:
         if response.error_code in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED):
             self.member_id = response.member_id
         if response.error_code == ErrorCode.NONE:
-            self.generation = response.generation_id
+            self.generation, self.synced = response.generation_id, None
 
     @property
     def leads(self) -> bool:
