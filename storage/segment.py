@@ -216,7 +216,8 @@ class Segment(SegmentFiles):
                         return None
                     if (
                         not 0 <= magic <= 2
-                        or found + size + 12 > end
+                        or not _SMALLEST_SIZE <= size <= end - found - 12
+                        or base - self.base_offset > MAX_RELATIVE_OFFSET
                         or (base > offset and magic == 2 and found == start > 0)
                     ):
                         raise self._misled(start, found)
