@@ -58,7 +58,7 @@ def test_defaults_are_kafkas_zero_values() -> None:
 
 
 def test_mutable_defaults_are_not_shared() -> None:
-    one, other = FetchRequest(), FetchRequest()
+    one, other = (FetchRequest(max_wait_ms=0, min_bytes=0) for _ in range(2))
     assert one.topics is not other.topics
     assert Sample.__call__().inner is not Sample.__call__().inner
     parsed = FetchRequest.at(4).parse(FetchRequest.at(4).build(one))

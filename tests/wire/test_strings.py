@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from barnabas.wire.bound import Cut
 from barnabas.wire.codec import Codec
 from barnabas.wire.compiler import compile_build, compile_parse
 from barnabas.wire.errors import Malformed, Truncated
@@ -20,7 +21,7 @@ BYTES = Bytes.bind(0, flexible=False, nullable=False)
 COMPACT_BYTES = Bytes.bind(0, flexible=True, nullable=False)
 NULLABLE_RECORDS = Records.bind(0, flexible=False, nullable=True)
 COMPACT_RECORDS = Records.bind(0, flexible=True, nullable=True)
-ALL = (TEXT, NULLABLE_TEXT, COMPACT_TEXT, COMPACT_NULLABLE_TEXT, BYTES, COMPACT_BYTES)
+TEXTS = (TEXT, NULLABLE_TEXT, COMPACT_TEXT, COMPACT_NULLABLE_TEXT)
 
 GOLDEN: list[tuple[Codec, Any, str]] = [
     (TEXT, "", "0000"),
@@ -56,9 +57,9 @@ def test_length_then_bytes(codec: Codec, value: Any, data: str) -> None:
     assert read(codec, encoded) == value
 
 
-@pytest.mark.parametrize("codec", ALL)
+@pytest.mark.parametrize("codec", [*TEXTS, BYTES, COMPACT_BYTES])
 def test_one_byte_less_is_truncated(codec: Codec) -> None:
-    value: Any = "abc" if codec.zero == "" else b"abc"
+    value: Any = "abc" if codec in TEXTS else b"abc"
     for cut in range(len(write(codec, value))):
         refuses_to_read(codec, write(codec, value)[:cut], Truncated, "the bytes end inside")
 
@@ -101,7 +102,8 @@ def test_bytes_are_a_copy_and_records_are_a_view() -> None:
 
 
 def test_records_in_a_file_are_left_where_they_are() -> None:
-    out, cuts = bytearray(b"head"), []
+    out = bytearray(b"head")
+    cuts: list[Cut] = []
     records = FileSlice()
     compile_build(NULLABLE_RECORDS)(records, out, cuts)
     assert out == b"head\x00\x00\x03\xe8"
@@ -110,6 +112,8 @@ def test_records_in_a_file_are_left_where_they_are() -> None:
 
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
 def test_records_in_memory_are_written_at_once(kind: type) -> None:
-    out, cuts = bytearray(), []
+    out = bytearray()
+    cuts: list[Cut] = []
     compile_build(COMPACT_RECORDS)(kind(b"batch"), out, cuts)
-    assert (out, cuts) == (b"\x06batch", [])
+    assert out == b"\x06batch"
+    assert cuts == []

@@ -24,7 +24,7 @@ class Leader(Struct):
 class Partition(Struct):
     """Version 0 has no topic id; 1 adds it; 2 drops the old flag; the leader is a tag."""
 
-    index: int = field(Int32)
+    index: int = field(Int32, default=0)
     topic_id: Uuid = field(UUID, since=1, ignorable=True, default=Uuid(16))
     flag: int = field(Int8, until=1, default=5)
     name: str | None = field(String, since=1, nullable=2, default="")
