@@ -76,7 +76,13 @@ def append(log: Log, batch: bytearray, leader_epoch: int = 0, now_ms: int = NOW_
 
 
 def end_transaction(
-    log: Log, producer_id: int, *, commit: bool, epoch: int = 0, transaction_version: int = 0
+    log: Log,
+    producer_id: int,
+    *,
+    commit: bool,
+    epoch: int = 0,
+    transaction_version: int = 0,
+    leader_epoch: int = 0,
 ) -> AppendInfo:
     """Append a marker as the coordinator does."""
     marker = build_end_transaction_marker(
@@ -87,7 +93,7 @@ def end_transaction(
     )
     info = log.append_as_leader(
         memoryview(marker),
-        0,
+        leader_epoch,
         NOW_MS,
         origin=AppendOrigin.COORDINATOR,
         transaction_version=transaction_version,
