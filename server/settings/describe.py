@@ -143,11 +143,11 @@ def _java_double(value: float) -> str:
 
 
 def _inherited_entries(config: BrokerConfig) -> list[ConfigEntry]:
-    """A topic's entries as long as it overrides nothing."""
+    """A topic's entries as long as it overrides nothing: all that can be set, and no more."""
     return [
         _inherited_entry(config, name, setting.kind)
         for name, setting in LOG_SETTINGS.items()
-        if _is_shown(setting.releases, config)
+        if config.release in setting.releases
     ]
 
 
