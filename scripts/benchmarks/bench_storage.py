@@ -17,6 +17,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench_storage_compaction import compaction_rows
+
 from barnabas.storage.builder import build_batch
 from barnabas.storage.file_slice import FileCache
 from barnabas.storage.fs import REAL
@@ -55,6 +57,7 @@ def main(arguments: list[str]) -> int:
             *append_rows(Path(folder), scale),
             locate_row(Path(folder), scale),
             *open_rows(Path(folder)),
+            *(Row(*row) for row in compaction_rows(Path(folder) / "compaction", scale)),
         ]
     for row in rows:
         verdict = "ok  " if row.is_kept else "OVER"
