@@ -68,7 +68,7 @@ def test_leader_epochs(directory: Path) -> None:
 def test_checkpoint() -> None:
     text = text_example("checkpoint")
     offsets = {TopicPartition("orders", 0): 1017, TopicPartition("orders", 1): 998}
-    assert parse_offsets("checkpoint", text.split("\n")) == offsets
+    assert parse_offsets("checkpoint", text.splitlines()) == offsets
     assert build_offsets(offsets).decode() == text
 
 
