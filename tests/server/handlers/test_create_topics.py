@@ -217,5 +217,5 @@ def test_the_topic_of_a_kraft_cluster(client: RawClient) -> None:
 
 
 def test_many_topics_in_one_request(client: RawClient) -> None:
-    results = create(client, *(new_topic(f"many-{n}", 5) for n in range(100)), timeout_ms=30_000)
+    results = create(client, *(new_topic(f"many-{n}", 3) for n in range(40)), timeout_ms=30_000)
     assert {result.error_code for result in results} == {0}

@@ -1,0 +1,56 @@
+"""DescribeProducers: epochs and sequences as the partition remembers them."""
+
+from barnabas.server.testing.broker import Broker
+from barnabas.storage.builder import build_batch
+from barnabas.storage.records import Record
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.messages.describe_producers import (
+    DescribeProducersRequest,
+    PartitionResponse,
+    TopicRequest,
+)
+from tests.server.raw_client import RawClient, produce_request
+
+
+def described(client: RawClient, topic: str, *indexes: int) -> list[PartitionResponse]:
+    request = DescribeProducersRequest(
+        topics=[TopicRequest(name=topic, partition_indexes=list(indexes))]
+    )
+    (answer,) = client.call(request, 0).topics
+    assert answer.name == topic
+    partitions: list[PartitionResponse] = answer.partitions
+    return partitions
+
+
+def produce(client: RawClient, topic: str, producer_id: int, epoch: int, sequence: int) -> None:
+    records = [Record(offset=0, timestamp=1_700_000_000_000, key=None, value=b"v")]
+    data = build_batch(
+        records, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence
+    )
+    answer = client.call(produce_request(topic, bytes(data)), 7)
+    assert answer.responses[0].partition_responses[0].error_code == 0
+
+
+def test_producers_of_a_partition(broker: Broker, client: RawClient) -> None:
+    broker.create_topic("t", 2)
+    produce(client, "t", 7, 0, 0)
+    produce(client, "t", 7, 0, 1)
+    produce(client, "t", 9, 3, 0)
+    first, second = described(client, "t", 0, 1)
+    assert [
+        (p.producer_id, p.producer_epoch, p.last_sequence, p.last_timestamp)
+        for p in first.active_producers
+    ] == [(7, 0, 1, 1_700_000_000_000), (9, 3, 0, 1_700_000_000_000)]
+    assert {(p.coordinator_epoch, p.current_txn_start_offset) for p in first.active_producers} == {
+        (-1, -1)
+    }
+    assert (second.error_code, second.active_producers) == (0, [])
+
+
+def test_partitions_that_are_not_there(broker: Broker, client: RawClient) -> None:
+    broker.create_topic("there")
+    assert [p.error_code for p in described(client, "there", 9)] == [3]
+    assert [p.error_code for p in described(client, "nope", 0)] == [3]
+    (illegal,) = described(client, "bad name!", 0)
+    assert illegal.error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
+    assert illegal.error_message
