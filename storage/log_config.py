@@ -138,6 +138,11 @@ class LogConfig:
         return "compact" in self.cleanup_policy
 
     @property
+    def max_segment_ms(self) -> int:
+        """The age at which a segment is closed: only closed ones can be compacted in time."""
+        return min(self.segment_ms, self.max_compaction_lag_ms) if self.compact else self.segment_ms
+
+    @property
     def delete(self) -> bool:
         """Whether segments are removed by age and size."""
         return "delete" in self.cleanup_policy

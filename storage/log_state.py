@@ -119,7 +119,7 @@ class LogState:
         self.config = config
         self._most_bytes = min(config.max_message_bytes, config.segment_bytes)
         self._segment_bytes = config.segment_bytes
-        self._segment_ms = config.segment_ms
+        self._segment_ms = config.max_segment_ms
         self._timestamp_after_max_ms = config.message_timestamp_after_max_ms
         self._rules = append_rules(
             config,

@@ -64,6 +64,13 @@ def test_the_old_timestamp_limit_stands_in_for_the_two_new_ones() -> None:
     assert LogConfig().message_timestamp_before_max_ms == FOREVER
 
 
+def test_a_compacted_topic_closes_segments_in_time_to_compact_them() -> None:
+    config = LogConfig(segment_ms=100, max_compaction_lag_ms=10)
+    assert config.max_segment_ms == 100
+    assert config.with_settings({"cleanup.policy": "compact"}).max_segment_ms == 10
+    assert LogConfig(cleanup_policy=("compact",), segment_ms=100).max_segment_ms == 100
+
+
 @pytest.mark.parametrize(
     ("version", "magic"),
     [("0.8.2", 0), ("0.9.0", 0), ("0.10.0", 1), ("0.10.2-IV0", 1), ("0.11.0", 2), ("2.8", 2)],
