@@ -23,6 +23,8 @@ RECOVERY_POINT = "recovery-point-offset-checkpoint"
 REPLICATION = "replication-offset-checkpoint"
 LOG_START = "log-start-offset-checkpoint"
 CLEANER = "cleaner-offset-checkpoint"
+PERIODIC = (RECOVERY_POINT, LOG_START, REPLICATION)
+"""Those that follow the logs' state as time goes by, and at a stop."""
 
 _VERSION = "0"
 

@@ -9,14 +9,12 @@ Runs in a child process (`compaction_process`): this is Python at full speed for
 the log is big.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from os import stat_result
 
 from barnabas.storage.batch import MAGIC_V2, BatchHeader
 from barnabas.storage.batch_filter import (
     BatchFilter,
-    LastRecord,
     check_crc,
     control_type_of,
     scan_batch,
@@ -24,67 +22,19 @@ from barnabas.storage.batch_filter import (
 from barnabas.storage.batch_reader import FoundBatch, read_batches
 from barnabas.storage.cleaned_segment import CleanedSegment
 from barnabas.storage.cleaned_transactions import CleanedTransactions
+from barnabas.storage.compaction_job import (
+    CompactedGroup,
+    CompactionDone,
+    CompactionJob,
+    SourceSegment,
+)
 from barnabas.storage.file_slice import CachedFile, FileCache
 from barnabas.storage.fs import FileSystem
 from barnabas.storage.legacy import decode_legacy
-from barnabas.storage.log_config import LogConfig
 from barnabas.storage.offset_index import MAX_RELATIVE_OFFSET
 from barnabas.storage.offset_map import OffsetMap
 from barnabas.storage.segment_files import INDEX, LOG, TIME_INDEX, segment_path
 from barnabas.storage.transaction_index import AbortedTransaction
-
-DEDUPE_BUFFER_BYTES = 128 << 20
-"""`log.cleaner.dedupe.buffer.size`"""
-
-
-@dataclass(frozen=True, slots=True)
-class SourceSegment:
-    """A closed segment to compact: its first offset, that of the next segment, its size."""
-
-    base_offset: int
-    next_offset: int
-    size_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class CompactionJob:
-    """All that a compaction needs to know, fit to be sent to another process.
-
-    `segments` reach from the log's first one to the first that must not be touched;
-    `aborted` are all aborted transactions that end in or behind them.
-    """
-
-    topic_partition: str
-    directory: str
-    config: LogConfig
-    segments: Sequence[SourceSegment]
-    first_dirty_offset: int
-    high_watermark: int
-    now_ms: int
-    aborted: Sequence[AbortedTransaction] = ()
-    last_records: Mapping[int, LastRecord] = field(default_factory=dict)
-    dedupe_buffer_bytes: int = DEDUPE_BUFFER_BYTES
-    load_factor: float = 0.9
-
-
-@dataclass(frozen=True, slots=True)
-class CompactedGroup:
-    """Segments that one new segment, written with the suffix `.cleaned`, takes the place of."""
-
-    base_offset: int
-    replaced: Sequence[SourceSegment]
-    size_bytes: int
-    has_aborted: bool
-
-
-@dataclass(frozen=True, slots=True)
-class CompactionDone:
-    """The end of a compaction; all before `clean_offset` is clean now."""
-
-    clean_offset: int
-    read_bytes: int
-    written_bytes: int
-    keys: int
 
 
 def compact(fs: FileSystem, job: CompactionJob) -> Iterator[CompactedGroup | CompactionDone]:
@@ -100,43 +50,19 @@ class Compaction:
         self._job = job
         self._files = FileCache(fs, 16)
         self._read_bytes = 0
+        self._cleaned: CleanedSegment | None = None
 
     def run(self) -> Iterator[CompactedGroup | CompactionDone]:
-        job = self._job
+        """Both passes."""
         offset_map = self._build_map()
         clean_offset = offset_map.latest_offset + 1
+        batch_filter = self._filter(offset_map)
         legacy_horizon_ns = self._legacy_horizon_ns()
-        cleaned: CleanedSegment | None = None
-
-        def keep(transaction: AbortedTransaction) -> None:
-            if cleaned is not None:
-                cleaned.keep_aborted(transaction)
-
-        transactions = CleanedTransactions(keep)
-        transactions.expect(job.aborted)
-        batch_filter = BatchFilter(
-            offset_map,
-            transactions,
-            job.last_records,
-            high_watermark=job.high_watermark,
-            now_ms=job.now_ms,
-            delete_retention_ms=job.config.delete_retention_ms,
-        )
         written = 0
         for group in self._groups(clean_offset):
-            cleaned = CleanedSegment(self._files, job.directory, group[0].base_offset, job.config)
-            for source in group:
-                modified_ns = self._stat(source, LOG).st_mtime_ns
-                batch_filter.keep_legacy_tombstones = modified_ns > legacy_horizon_ns
-                self._clean(source, batch_filter, cleaned)
-            cleaned.finish(self._stat(group[-1], LOG).st_mtime_ns)
+            cleaned = self._clean_group(group, batch_filter, legacy_horizon_ns)
             written += cleaned.size_bytes
-            yield CompactedGroup(
-                group[0].base_offset,
-                group,
-                cleaned.size_bytes,
-                cleaned.segment.transaction_index.exists,
-            )
+            yield CompactedGroup(group[0].base_offset, group, cleaned.size_bytes)
         yield CompactionDone(clean_offset, self._read_bytes, written, len(offset_map))
 
     # --- first pass --------------------------------------------------------------------
@@ -182,13 +108,39 @@ class Compaction:
 
     # --- second pass -------------------------------------------------------------------
 
-    def _clean(
-        self, source: SourceSegment, batch_filter: BatchFilter, cleaned: CleanedSegment
-    ) -> None:
-        for _, header, chunk in self._batches(source):
-            left = batch_filter.filter(chunk, header)
-            if left is not None:
-                cleaned.append(left)
+    def _filter(self, offset_map: OffsetMap) -> BatchFilter:
+        job = self._job
+        transactions = CleanedTransactions(self._keep_aborted)
+        transactions.expect(job.aborted)
+        return BatchFilter(
+            offset_map,
+            transactions,
+            job.last_records,
+            high_watermark=job.high_watermark,
+            now_ms=job.now_ms,
+            delete_retention_ms=job.config.delete_retention_ms,
+        )
+
+    def _keep_aborted(self, transaction: AbortedTransaction) -> None:
+        if self._cleaned is not None:
+            self._cleaned.keep_aborted(transaction)
+
+    def _clean_group(
+        self, group: Sequence[SourceSegment], batch_filter: BatchFilter, legacy_horizon_ns: int
+    ) -> CleanedSegment:
+        """Write what is left of some segments to a new one."""
+        job = self._job
+        cleaned = CleanedSegment(self._files, job.directory, group[0].base_offset, job.config)
+        self._cleaned = cleaned
+        for source in group:
+            modified_ns = self._stat(source, LOG).st_mtime_ns
+            batch_filter.keep_legacy_tombstones = modified_ns > legacy_horizon_ns
+            for _, header, chunk in self._batches(source):
+                left = batch_filter.filter(chunk, header)
+                if left is not None:
+                    cleaned.append(left)
+        cleaned.finish(self._stat(group[-1], LOG).st_mtime_ns)
+        return cleaned
 
     def _groups(self, end_offset: int) -> Iterator[list[SourceSegment]]:
         """Neighbouring segments that fit one new segment by size, indexes and offset range."""

@@ -18,7 +18,8 @@ from select import POLLERR, POLLHUP, poll
 from struct import Struct
 from typing import BinaryIO, Final, Protocol
 
-from barnabas.storage.compaction import CompactedGroup, CompactionDone, CompactionJob, compact
+from barnabas.storage.compaction import compact
+from barnabas.storage.compaction_job import CompactedGroup, CompactionDone, CompactionJob
 from barnabas.storage.errors import StorageError
 from barnabas.storage.fs import REAL, FileSystem
 

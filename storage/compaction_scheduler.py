@@ -12,22 +12,13 @@ from dataclasses import dataclass
 from functools import partial
 
 from barnabas.storage import checkpoints
-from barnabas.storage.batch_filter import LastRecord
 from barnabas.storage.checkpoints import build_offsets
-from barnabas.storage.compaction import (
+from barnabas.storage.compaction_candidates import candidate_of, job_of
+from barnabas.storage.compaction_job import (
     CompactedGroup,
     CompactionDone,
-    CompactionJob,
-    SourceSegment,
 )
-from barnabas.storage.compaction_plan import (
-    Candidate,
-    DirtySegment,
-    choose,
-    first_dirty_offset,
-    first_uncleanable_offset,
-    is_overdue,
-)
+from barnabas.storage.compaction_plan import Candidate, choose
 from barnabas.storage.compaction_process import CompactionFailed, Compactor
 from barnabas.storage.data_directory import DataDirectory
 from barnabas.storage.directory_names import TopicPartition
@@ -38,7 +29,6 @@ from barnabas.storage.log_config import FOREVER
 from barnabas.storage.log_manager_config import LogManagerConfig
 from barnabas.storage.managed_log import ManagedLog
 from barnabas.storage.segment import Segment
-from barnabas.storage.transaction_index import AbortedTransaction
 
 POLL_MS = 100
 """How often to look after a compaction if nobody waits on `Compactor.fileno`."""
@@ -124,7 +114,7 @@ class CompactionScheduler:
             self.due_ms = now_ms + self.config.cleaner_backoff_ms
             return
         log = self._log_of(chosen.topic_partition)
-        job, segments = self._job(log, chosen, now_ms)
+        job, segments = job_of(log, chosen, self.config, now_ms)
         _logger.info(
             "%s: compacting %d segments, %.0f %% dirty",
             log.topic_partition,
@@ -143,7 +133,7 @@ class CompactionScheduler:
                 if log.config.compact and len(log.segments) > 1:
                     if log.partition not in self.uncleanable:
                         try:
-                            found.append(self._candidate(log, now_ms))
+                            found.append(candidate_of(log, now_ms))
                         except LogDirectoryFailed:
                             break
                         except StorageError as error:
@@ -156,72 +146,6 @@ class CompactionScheduler:
             for directory in self._directories
             if directory.is_online and partition in directory.logs
         )
-
-    def _candidate(self, log: ManagedLog, now_ms: int) -> Candidate:
-        config = log.config
-        active = log.active_segment
-        first_dirty = first_dirty_offset(
-            log.data_directory.clean_offsets.get(log.partition),
-            log.log_start_offset,
-            log.log_end_offset,
-        )
-        closed = list(log.segments)[:-1]
-        dirty = log.segments.between(first_dirty, active.base_offset)
-        ages: list[DirtySegment] = []
-        if config.min_compaction_lag_ms > 0 or config.max_compaction_lag_ms < FOREVER:
-            ages = [
-                DirtySegment(each.base_offset, log.first_timestamp_of(each), log.age_of(each))
-                for each in dirty
-                if each is not active
-            ]
-        stop = first_uncleanable_offset(
-            ages,
-            first_dirty,
-            log.last_stable_offset,
-            active.base_offset,
-            config.min_compaction_lag_ms,
-            now_ms,
-        )
-        reached = log.segments.floor(stop)
-        stop = active.base_offset if reached is None else reached.base_offset
-        clean = [each for each in closed if each.base_offset < first_dirty]
-        cleanable = [each for each in dirty if each.base_offset < stop]
-        return Candidate(
-            log.partition,
-            first_dirty,
-            stop,
-            sum(each.size_bytes for each in clean),
-            sum(each.size_bytes for each in cleanable),
-            config.min_cleanable_dirty_ratio,
-            is_overdue(ages, config.max_compaction_lag_ms, now_ms),
-        )
-
-    def _job(
-        self, log: ManagedLog, chosen: Candidate, now_ms: int
-    ) -> tuple[CompactionJob, dict[int, Segment]]:
-        stop = chosen.first_uncleanable_offset
-        segments = [each for each in log.segments if each.base_offset < stop]
-        bases = [each.base_offset for each in segments] + [stop]
-        job = CompactionJob(
-            topic_partition=log.topic_partition,
-            directory=log.directory,
-            config=log.config,
-            segments=[
-                SourceSegment(segment.base_offset, following, segment.size_bytes)
-                for segment, following in zip(segments, bases[1:], strict=True)
-            ],
-            first_dirty_offset=chosen.first_dirty_offset,
-            high_watermark=log.high_watermark,
-            now_ms=now_ms,
-            aborted=_aborted(log, stop),
-            last_records={
-                producer_id: LastRecord(entry.last_data_offset, entry.epoch)
-                for producer_id, entry in log.producers.producers.items()
-            },
-            dedupe_buffer_bytes=self.config.cleaner_dedupe_buffer_bytes,
-            load_factor=self.config.cleaner_load_factor,
-        )
-        return job, {each.base_offset: each for each in segments}
 
     # --- results -----------------------------------------------------------------------
 
@@ -292,13 +216,3 @@ class CompactionScheduler:
     def _give_up(self, log: ManagedLog, reason: str) -> None:
         _logger.error("%s: cannot be compacted: %s", log.topic_partition, reason)
         self.uncleanable[log.partition] = reason
-
-
-def _aborted(log: ManagedLog, stop: int) -> list[AbortedTransaction]:
-    """Aborted transactions that have records before `stop`; a marker may lie behind it."""
-    return [
-        entry
-        for segment in log.segments
-        for entry in segment.transaction_index.entries()
-        if entry.first_offset < stop
-    ]

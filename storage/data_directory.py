@@ -6,7 +6,7 @@ is known of what is on its disk (KIP-112). Its logs are then offline; other dire
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from barnabas.storage import checkpoints, clean_shutdown
 from barnabas.storage.checkpoints import Offsets
@@ -245,24 +245,6 @@ class DataDirectory:
         for log in self.logs.values():
             log.producer_id_expiration_ms = expiration_ms
 
-    # --- checkpoints -------------------------------------------------------------------
-
-    def recovery_points(self) -> Offsets:
-        """What `recovery-point-offset-checkpoint` should say."""
-        return {partition: log.recovery_point for partition, log in self.logs.items()}
-
-    def log_starts(self) -> Offsets:
-        """What `log-start-offset-checkpoint` should say: starts the segments do not show."""
-        return {
-            partition: log.log_start_offset
-            for partition, log in self.logs.items()
-            if log.log_start_offset > log.segments.first.base_offset
-        }
-
-    def high_watermarks(self) -> Offsets:
-        """What `replication-offset-checkpoint` should say."""
-        return {partition: log.high_watermark for partition, log in self.logs.items()}
-
     # --- closing -----------------------------------------------------------------------
 
     def close(self) -> None:
@@ -272,12 +254,8 @@ class DataDirectory:
         """
         for log in self.logs.values():
             log.close()
-        for name, offsets in (
-            (checkpoints.RECOVERY_POINT, self.recovery_points()),
-            (checkpoints.LOG_START, self.log_starts()),
-            (checkpoints.REPLICATION, self.high_watermarks()),
-        ):
-            checkpoints.write_offsets(self.fs, f"{self.path}/{name}", offsets)
+        for name in checkpoints.PERIODIC:
+            checkpoints.write_offsets(self.fs, f"{self.path}/{name}", self.offsets_for(name))
         clean_shutdown.mark(self.fs, self.path, self.broker_epoch)
 
     def close_files(self) -> None:
@@ -288,7 +266,35 @@ class DataDirectory:
             self._lock.release()
             self._lock = None
 
+    def offsets_for(self, checkpoint: str) -> Offsets:
+        """What a checkpoint file should say now."""
+        return _OFFSETS_FOR[checkpoint](self.logs)
+
     def space_bytes(self) -> tuple[int, int]:
         """Total and usable bytes of the directory's volume (KIP-827); raises OSError."""
         volume = self.fs.statvfs(self.path)
         return volume.f_frsize * volume.f_blocks, volume.f_frsize * volume.f_bavail
+
+
+def _recovery_points(logs: Mapping[TopicPartition, ManagedLog]) -> Offsets:
+    return {partition: log.recovery_point for partition, log in logs.items()}
+
+
+def _log_starts(logs: Mapping[TopicPartition, ManagedLog]) -> Offsets:
+    """Only starts that the segments do not show."""
+    return {
+        partition: log.log_start_offset
+        for partition, log in logs.items()
+        if log.log_start_offset > log.segments.first.base_offset
+    }
+
+
+def _high_watermarks(logs: Mapping[TopicPartition, ManagedLog]) -> Offsets:
+    return {partition: log.high_watermark for partition, log in logs.items()}
+
+
+_OFFSETS_FOR = {
+    checkpoints.RECOVERY_POINT: _recovery_points,
+    checkpoints.LOG_START: _log_starts,
+    checkpoints.REPLICATION: _high_watermarks,
+}

@@ -77,10 +77,15 @@ class LogMaintenance:
             _Task(_SOON_MS, self._sweep_closed_segments),
             _Task(_SOON_MS, self._delete),
             _Task(config.flush_interval_ms, self._sweep_flush_ms),
-            _Task(config.recovery_point_interval_ms, self._write_recovery_points),
-            _Task(config.log_start_interval_ms, self._write_log_starts),
-            _Task(config.high_watermark_interval_ms, self._write_high_watermarks),
             _Task(config.producer_id_check_interval_ms, self._sweep_producers),
+            *(
+                _Task(interval_ms, partial(self._write_checkpoint, name))
+                for name, interval_ms in (
+                    (checkpoints.RECOVERY_POINT, config.recovery_point_interval_ms),
+                    (checkpoints.LOG_START, config.log_start_interval_ms),
+                    (checkpoints.REPLICATION, config.high_watermark_interval_ms),
+                )
+            ),
         ]
 
     def start(self, now_ms: int) -> None:
@@ -180,21 +185,12 @@ class LogMaintenance:
 
     # --- checkpoints -------------------------------------------------------------------
 
-    def _write_recovery_points(self, now_ms: int) -> Iterator[None]:
-        return self._write(checkpoints.RECOVERY_POINT, DataDirectory.recovery_points)
-
-    def _write_log_starts(self, now_ms: int) -> Iterator[None]:
-        return self._write(checkpoints.LOG_START, DataDirectory.log_starts)
-
-    def _write_high_watermarks(self, now_ms: int) -> Iterator[None]:
-        return self._write(checkpoints.REPLICATION, DataDirectory.high_watermarks)
-
-    def _write(self, name: str, offsets_of: Callable[[DataDirectory], Offsets]) -> Iterator[None]:
+    def _write_checkpoint(self, name: str, now_ms: int) -> Iterator[None]:
         """Write a checkpoint in each directory where it has changed since it was written."""
         for directory in self._directories:
             path = f"{directory.path}/{name}"
             if directory.is_online and path not in self._being_written:
-                offsets = offsets_of(directory)
+                offsets = directory.offsets_for(name)
                 if self._written.get(path) != offsets:
                     self._being_written.add(path)
                     self._work(

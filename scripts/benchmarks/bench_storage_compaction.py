@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from barnabas.storage.builder import build_batch
-from barnabas.storage.compaction import CompactionDone, CompactionJob, SourceSegment
+from barnabas.storage.compaction_job import CompactionDone, CompactionJob, SourceSegment
 from barnabas.storage.compaction_process import CompactionProcess
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.records import Record

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from barnabas.storage.builder import build_batch
-from barnabas.storage.compaction import CompactedGroup, CompactionJob, SourceSegment
+from barnabas.storage.compaction_job import CompactedGroup, CompactionJob, SourceSegment
 from barnabas.storage.decoder import decode_all
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.records import Record

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from barnabas.storage.batch import crc_is_valid, walk
 from barnabas.storage.builder import build_batch
-from barnabas.storage.compaction import CompactedGroup, CompactionDone, compact
+from barnabas.storage.compaction import compact
+from barnabas.storage.compaction_job import CompactedGroup, CompactionDone
 from barnabas.storage.compression import Codec
 from barnabas.storage.decoder import decode_all
 from barnabas.storage.errors import CorruptBatch

@@ -10,12 +10,12 @@ import pytest
 
 from barnabas.storage.batch import crc_is_valid, walk
 from barnabas.storage.batch_filter import LastRecord
-from barnabas.storage.compaction import (
+from barnabas.storage.compaction import compact
+from barnabas.storage.compaction_job import (
     CompactedGroup,
     CompactionDone,
     CompactionJob,
     SourceSegment,
-    compact,
 )
 from barnabas.storage.decoder import decode_all
 from barnabas.storage.file_slice import FileCache

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.storage.compaction import CompactedGroup, CompactionDone, CompactionJob
+from barnabas.storage.compaction_job import CompactedGroup, CompactionDone, CompactionJob
 from barnabas.storage.compaction_process import (
     CompactionEvent,
     CompactionFailed,

@@ -9,7 +9,7 @@ import pytest
 from barnabas.storage import checkpoints
 from barnabas.storage.batch import walk
 from barnabas.storage.builder import build_batch
-from barnabas.storage.compaction import CompactionJob
+from barnabas.storage.compaction_job import CompactionJob
 from barnabas.storage.compaction_process import (
     CompactionEvent,
     CompactionProcess,

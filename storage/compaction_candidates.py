@@ -1,0 +1,96 @@
+"""From a log to what compaction must know of it: is it worth it, how far, with what."""
+
+from barnabas.storage.batch_filter import LastRecord
+from barnabas.storage.compaction_job import CompactionJob, SourceSegment
+from barnabas.storage.compaction_plan import (
+    Candidate,
+    DirtySegment,
+    first_dirty_offset,
+    first_uncleanable_offset,
+    is_overdue,
+)
+from barnabas.storage.log_config import FOREVER
+from barnabas.storage.log_manager_config import LogManagerConfig
+from barnabas.storage.managed_log import ManagedLog
+from barnabas.storage.segment import Segment
+from barnabas.storage.transaction_index import AbortedTransaction
+
+
+def candidate_of(log: ManagedLog, now_ms: int) -> Candidate:
+    """How far a log could be compacted, and how dirty it is; raises a StorageError."""
+    config = log.config
+    active = log.active_segment
+    first_dirty = first_dirty_offset(
+        log.data_directory.clean_offsets.get(log.partition),
+        log.log_start_offset,
+        log.log_end_offset,
+    )
+    closed = list(log.segments)[:-1]
+    dirty = log.segments.between(first_dirty, active.base_offset)
+    ages: list[DirtySegment] = []
+    if config.min_compaction_lag_ms > 0 or config.max_compaction_lag_ms < FOREVER:
+        ages = [
+            DirtySegment(each.base_offset, log.first_timestamp_of(each), log.age_of(each))
+            for each in dirty
+            if each is not active
+        ]
+    stop = first_uncleanable_offset(
+        ages,
+        first_dirty,
+        log.last_stable_offset,
+        active.base_offset,
+        config.min_compaction_lag_ms,
+        now_ms,
+    )
+    reached = log.segments.floor(stop)
+    stop = active.base_offset if reached is None else reached.base_offset
+    clean = [each for each in closed if each.base_offset < first_dirty]
+    cleanable = [each for each in dirty if each.base_offset < stop]
+    return Candidate(
+        log.partition,
+        first_dirty,
+        stop,
+        sum(each.size_bytes for each in clean),
+        sum(each.size_bytes for each in cleanable),
+        config.min_cleanable_dirty_ratio,
+        is_overdue(ages, config.max_compaction_lag_ms, now_ms),
+    )
+
+
+def job_of(
+    log: ManagedLog, chosen: Candidate, config: LogManagerConfig, now_ms: int
+) -> tuple[CompactionJob, dict[int, Segment]]:
+    """The job for a chosen log, and the segments it will read by their base offsets."""
+    stop = chosen.first_uncleanable_offset
+    segments = [each for each in log.segments if each.base_offset < stop]
+    bases = [each.base_offset for each in segments] + [stop]
+    job = CompactionJob(
+        topic_partition=log.topic_partition,
+        directory=log.directory,
+        config=log.config,
+        segments=[
+            SourceSegment(segment.base_offset, following, segment.size_bytes)
+            for segment, following in zip(segments, bases[1:], strict=True)
+        ],
+        first_dirty_offset=chosen.first_dirty_offset,
+        high_watermark=log.high_watermark,
+        now_ms=now_ms,
+        aborted=_aborted(log, stop),
+        last_records={
+            producer_id: LastRecord(entry.last_data_offset, entry.epoch)
+            for producer_id, entry in log.producers.producers.items()
+        },
+        dedupe_buffer_bytes=config.cleaner_dedupe_buffer_bytes,
+        load_factor=config.cleaner_load_factor,
+    )
+    return job, {each.base_offset: each for each in segments}
+
+
+def _aborted(log: ManagedLog, stop: int) -> list[AbortedTransaction]:
+    """Aborted transactions that have records before `stop`; a marker may lie behind it."""
+    return [
+        entry
+        for segment in log.segments
+        for entry in segment.transaction_index.entries()
+        if entry.first_offset < stop
+    ]

@@ -1,0 +1,60 @@
+"""What a compaction is told, and what it tells: fit to be sent to another process."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from barnabas.storage.batch_filter import LastRecord
+from barnabas.storage.log_config import LogConfig
+from barnabas.storage.transaction_index import AbortedTransaction
+
+DEDUPE_BUFFER_BYTES = 128 << 20
+"""`log.cleaner.dedupe.buffer.size`"""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSegment:
+    """A closed segment to compact: its first offset, that of the next segment, its size."""
+
+    base_offset: int
+    next_offset: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionJob:
+    """All that a compaction needs to know.
+
+    `segments` reach from the log's first one to the first that must not be touched;
+    `aborted` are all aborted transactions that end in or behind them.
+    """
+
+    topic_partition: str
+    directory: str
+    config: LogConfig
+    segments: Sequence[SourceSegment]
+    first_dirty_offset: int
+    high_watermark: int
+    now_ms: int
+    aborted: Sequence[AbortedTransaction] = ()
+    last_records: Mapping[int, LastRecord] = field(default_factory=dict)
+    dedupe_buffer_bytes: int = DEDUPE_BUFFER_BYTES
+    load_factor: float = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class CompactedGroup:
+    """Segments that one new segment, written with the suffix `.cleaned`, takes the place of."""
+
+    base_offset: int
+    replaced: Sequence[SourceSegment]
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionDone:
+    """The end of a compaction; all before `clean_offset` is clean now."""
+
+    clean_offset: int
+    read_bytes: int
+    written_bytes: int
+    keys: int
