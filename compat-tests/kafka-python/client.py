@@ -143,9 +143,8 @@ class KafkaPython:
             futures.append(future)
         for index, future in enumerate(futures):
             metadata = future.get(30)
-            contract.emit(
-                "acked", index=index, partition=metadata.partition, offset=metadata.offset
-            )
+            offset = -1 if options.acks == "0" else metadata.offset  # it counts on from 0
+            contract.emit("acked", index=index, partition=metadata.partition, offset=offset)
         producer.close()
 
     def consume(self, options: argparse.Namespace) -> Iterator[Received]:
