@@ -22,8 +22,9 @@ from barnabas.storage.index_checks import check_time_entry
 from barnabas.storage.leader_epochs import LeaderEpochs
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.producer_state import ProducerState
-from barnabas.storage.segment import UNKNOWN, Segment
+from barnabas.storage.segment import Segment
 from barnabas.storage.segment_recovery import rebuild_indexes
+from barnabas.storage.segment_search import UNKNOWN
 from barnabas.storage.segments import Segments
 from barnabas.storage.topic_rules import append_rules
 from barnabas.storage.transaction_verification import TransactionVerification

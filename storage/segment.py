@@ -6,48 +6,28 @@ next append.
 """
 
 from collections.abc import Sequence
-from struct import Struct
-from typing import Final
 
 from barnabas.storage.batch import NO_TIMESTAMP, BatchHeader, Buffer
 from barnabas.storage.batch_reader import read_batches
-from barnabas.storage.errors import CorruptBatch, CorruptIndex
 from barnabas.storage.file_slice import FileCache, OpenFile
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.offset_index import MAX_RELATIVE_OFFSET
 from barnabas.storage.producer_entry import CompletedTransaction
-from barnabas.storage.segment_files import SegmentFiles
+from barnabas.storage.segment_search import UNKNOWN, SegmentSearch
 from barnabas.storage.transaction_index import AbortedTransaction
 
-UNKNOWN: Final = -2
-"""A largest timestamp that has to be looked up first."""
 
-_LOCATE: Final = Struct(">qi4xb6xi")
-"""Of a batch's header: offset, size behind byte 12, magic, last offset delta."""
-_LOCATE_BYTES: Final = _LOCATE.size
-_ONE_HEADER_BYTES: Final = 64
-_MANY_HEADERS_BYTES: Final = 4096
-_LARGE_BYTES: Final = 1024
-"""Batches above this are visited header by header."""
-_SMALLEST_SIZE: Final = 14
-_locate = _LOCATE.unpack_from
-
-
-class Segment(SegmentFiles):
+class Segment(SegmentSearch):
     """A `.log` file with its offset, time and transaction index."""
 
     __slots__ = (
-        "_pread",
         "_pwrite",
         "bytes_since_index_entry",
         "created_ms",
-        "first_timestamp",
         "index_interval_bytes",
         "max_timestamp",
         "max_timestamp_offset",
         "roll_jitter_ms",
-        "tail_offset",
-        "tail_position",
         "was_mended",
     )
 
@@ -66,16 +46,13 @@ class Segment(SegmentFiles):
         super().__init__(
             files, directory, base_offset, config.segment_index_bytes, suffix, has_aborted
         )
-        self._pread, self._pwrite = files.fs.pread, files.fs.pwrite
+        self._pwrite = files.fs.pwrite
         self.index_interval_bytes = config.index_interval_bytes
         self.roll_jitter_ms = roll_jitter_ms
         self.created_ms = created_ms
         self.bytes_since_index_entry = 0
-        self.first_timestamp = UNKNOWN
         self.max_timestamp = NO_TIMESTAMP
         self.max_timestamp_offset = base_offset
-        self.tail_offset = base_offset
-        self.tail_position = 0
         self.was_mended = False
         """Whether its indexes had to be made anew since the log was opened."""
 
@@ -108,16 +85,6 @@ class Segment(SegmentFiles):
             index = self.time_index
             self.max_timestamp, self.max_timestamp_offset = index.last_timestamp, index.last_offset
         return self.max_timestamp, self.max_timestamp_offset
-
-    def read_first_timestamp(self) -> int:
-        """Largest timestamp of the first batch, read once; -1 if there is none."""
-        if self.first_timestamp == UNKNOWN:
-            fd = self.log_file.open().fd if self.size_bytes else -1
-            found = next(read_batches(self._pread, fd, 0, self.size_bytes, 4096), None)
-            if found is None:
-                return NO_TIMESTAMP
-            self.first_timestamp = found[1].max_timestamp
-        return self.first_timestamp
 
     # --- appending ---------------------------------------------------------------------
 
@@ -182,67 +149,6 @@ class Segment(SegmentFiles):
         while rest:
             written = self._pwrite(fd, rest, position)
             rest, position = rest[written:], position + written
-
-    # --- reading -----------------------------------------------------------------------
-
-    def locate(self, offset: int) -> tuple[int, int] | None:
-        """(position, size) of the first batch that ends at or after `offset`, if there is one.
-
-        Raises CorruptIndex if the index has led past the offset or between batches.
-        """
-        if offset >= self.tail_offset:
-            position = self.tail_position
-        else:
-            if not self._indexes_loaded:
-                self._load_indexes()
-            position = self._offset_index.position_for(offset)
-            if not 0 <= position <= self.size_bytes:
-                raise self._misled(position, position)
-        start = position
-        file = self.log_file
-        fd = (file.opened or file.open()).fd
-        file.used = True
-        pread, end, wanted = self._pread, self.size_bytes, _ONE_HEADER_BYTES
-        while position < end:
-            chunk = pread(fd, wanted, position)
-            if len(chunk) < _LOCATE_BYTES:
-                chunk = chunk.ljust(_LOCATE_BYTES, b"\0")
-            at, limit = 0, len(chunk) - _LOCATE_BYTES
-            while at <= limit:
-                base, size, magic, delta = _locate(chunk, at)
-                found = position + at
-                if (base + delta if magic == 2 else base) >= offset:
-                    if found >= end:
-                        return None
-                    if (
-                        not 0 <= magic <= 2
-                        or not _SMALLEST_SIZE <= size <= end - found - 12
-                        or base - self.base_offset > MAX_RELATIVE_OFFSET
-                        or (base > offset and magic == 2 and found == start > 0)
-                    ):
-                        raise self._misled(start, found)
-                    return found, size + 12
-                if size < _SMALLEST_SIZE:
-                    raise self._misled(start, found)
-                at += size + 12
-            position += at
-            wanted = _ONE_HEADER_BYTES if size > _LARGE_BYTES else _MANY_HEADERS_BYTES
-        return None
-
-    def _misled(self, start: int, position: int) -> CorruptIndex | CorruptBatch:
-        """Either the index has led astray, or what lies there is no batch."""
-        reason = f"{self.log_file.path}: no batch at position {position}"
-        return CorruptIndex(reason) if start else CorruptBatch(reason)
-
-    def read_next_offset(self) -> int:
-        """The offset after the last batch; CorruptBatch if the end of the file is no batch."""
-        start = self.offset_index.lookup(self.base_offset + MAX_RELATIVE_OFFSET)[1]
-        next_offset = self.base_offset
-        if self.size_bytes:
-            fd = self.log_file.open().fd
-            for _, header, _ in read_batches(self._pread, fd, start, self.size_bytes, 64 << 10):
-                next_offset = header.next_offset
-        return next_offset
 
     def can_hold(self, offset: int) -> bool:
         """Whether the offset fits the four bytes an index entry has for it."""

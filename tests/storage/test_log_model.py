@@ -95,7 +95,9 @@ class Model:
 
     def next_sequence(self, producer: int) -> int | None:
         """None if nothing in the log says: the log may then know more, or nothing."""
-        mine = [each for each in self.visible() if each.producer == producer and each.kind == "data"]
+        mine = [
+            each for each in self.visible() if each.producer == producer and each.kind == "data"
+        ]
         return mine[-1].sequence + len(mine[-1].timestamps) if mine else None
 
     def first_at_or_after(self, timestamp: int) -> tuple[int, int] | None:
