@@ -27,6 +27,9 @@ MAX_IDLE_PROGRAMS = 6
 _changed = threading.Condition()  # some program has printed an event
 
 
+ENDS = ("done", "error", "exited")
+
+
 class ClientFailed(AssertionError):
     """A program reported an error, died, or did not get where it should in time."""
 
@@ -98,8 +101,8 @@ class Program:
 
     def has_ended(self, first: int) -> bool:
         """Whether a command ended at or after the event with index `first`."""
-        ends = ("done", "error", "exited")
-        return any(event["event"] in ends for event in self.events[first:])
+        # An end is the last event; looking at all of them takes minutes where there are many.
+        return len(self.events) > first and self.events[-1]["event"] in ENDS
 
     def failed(self, message: str) -> ClientFailed:
         """The exception that tells which program failed, and its last words."""
@@ -238,11 +241,13 @@ class ClientPool:
         if len(self._idle) > MAX_IDLE_PROGRAMS:
             self._idle.pop(0).close()
 
-    def run(self, family: Family, command: str, **options: object) -> list[Event]:
+    def run(
+        self, family: Family, command: str, *, seconds: float = PATIENCE_SECONDS, **options: object
+    ) -> list[Event]:
         """Run one command in a program of the family; a program that failed is not used again."""
         program = self.take(family)
         try:
-            events = program.run(command, {"bootstrap": self.bootstrap} | options)
+            events = program.run(command, {"bootstrap": self.bootstrap} | options, seconds)
         except BaseException:
             program.close()
             raise
