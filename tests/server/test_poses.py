@@ -5,7 +5,6 @@ from barnabas.server.poses import POSES, served_versions
 from barnabas.server.testing.broker import Broker
 from barnabas.wire.api import ApiKey, request_class
 from barnabas.wire.messages.api_versions import ApiVersionsRequest
-
 from tests.server.raw_client import RawClient, batch, produce_request
 
 
