@@ -6,7 +6,6 @@ has a clock or a thread: time comes with each call, and file calls that wait for
 to the `worker` it was given. Source: Kafka's LogManager.
 """
 
-import logging
 from collections.abc import Callable, Iterator, Sequence
 
 from barnabas.storage.compaction_process import Compactor, InlineCompactor
@@ -14,23 +13,17 @@ from barnabas.storage.compaction_scheduler import CompactionScheduler
 from barnabas.storage.data_directory import ConfigOf, DataDirectory
 from barnabas.storage.directory_names import DELETED, STRAY, TopicPartition
 from barnabas.storage.disk_work import DiskWork, Worker, work_inline
-from barnabas.storage.errors import InconsistentLogDirectory, LogDirectoryFailed
-from barnabas.storage.file_slice import DEFAULT_CAPACITY, FileCache
+from barnabas.storage.errors import LogDirectoryFailed
+from barnabas.storage.file_slice import DEFAULT_CAPACITY
 from barnabas.storage.fs import REAL, FileSystem
 from barnabas.storage.log_config import LogConfig
+from barnabas.storage.log_directories import LogDirectories
 from barnabas.storage.log_maintenance import LogMaintenance
 from barnabas.storage.log_manager_config import LogManagerConfig
 from barnabas.storage.managed_log import ManagedLog
-from barnabas.storage.meta_properties import (
-    MetaProperties,
-    read_meta_properties,
-    write_meta_properties,
-)
-
-_logger = logging.getLogger(__name__)
 
 
-class LogManager:
+class LogManager(LogDirectories):
     """The logs of a broker."""
 
     def __init__(
@@ -50,21 +43,13 @@ class LogManager:
         interpreter's time (`CompactionProcess`); both default to doing it on the spot.
         """
         self.config = config or LogManagerConfig()
-        self.fs = fs
-        self.files = FileCache(fs, open_files)
-        self.directories = [
-            DataDirectory(
-                path.rstrip("/") or "/",
-                self.files,
-                producer_id_expiration_ms=self.config.producer_id_expiration_ms,
-                full_validation=full_validation,
-                on_failure=self._directory_failed,
-            )
-            for path in paths
-        ]
-        self.on_directory_failed: Callable[[DataDirectory], None] = lambda directory: None
-        """Told once of each directory that goes offline."""
-        self._homes: dict[TopicPartition, DataDirectory] = {}
+        super().__init__(
+            paths,
+            fs,
+            open_files,
+            producer_id_expiration_ms=self.config.producer_id_expiration_ms,
+            full_validation=full_validation,
+        )
         self._disk_work = DiskWork(worker)
         self.scheduler = CompactionScheduler(
             self.config, self.directories, compactor or InlineCompactor(fs), self._disk_work
@@ -89,80 +74,13 @@ class LogManager:
         InconsistentLogDirectory (another broker's directory, or a partition in two of them),
         and LogDirectoryFailed if no directory works; one that fails alone is offline.
         """
-        try:
-            self.lock()
-            for directory in self._online():
-                self._guard(directory, self._check_identity, directory, broker_id, cluster_id)
-            for directory in self._online():
-                self._guard(directory, self._load, directory, config_of, now_ms)
-            self._write_identity(broker_id, cluster_id, now_ms)
-            self._require_one_online()
-        except BaseException:
-            self._close_files()
-            raise
+        self._open(config_of, now_ms, broker_id, cluster_id)
         self.maintenance.start(now_ms)
         self.scheduler.start(now_ms)
 
-    def lock(self) -> None:
-        """Take the directories' locks; for whoever has more in them than logs, before `open`.
-
-        Raises LogDirectoryLocked.
-        """
-        for directory in self._online():
-            if not directory.is_locked:
-                self._guard(directory, directory.lock)
-
-    def _guard(
-        self, directory: DataDirectory, step: Callable[..., None], *arguments: object
-    ) -> None:
-        """Run a step; a file error in it takes the directory offline."""
-        try:
-            step(*arguments)
-        except OSError as error:
-            directory.fail(error)
-        except LogDirectoryFailed:
-            pass  # the log has said so to its directory
-
-    def _check_identity(
-        self, directory: DataDirectory, broker_id: int | None, cluster_id: str | None
-    ) -> None:
-        meta = read_meta_properties(self.fs, directory.path)
-        if meta is not None:
-            meta.check(directory.path, broker_id, cluster_id)
-
-    def _write_identity(self, broker_id: int | None, cluster_id: str | None, now_ms: int) -> None:
-        """Sign the directories that are new."""
-        if broker_id is None and cluster_id is None:
-            return
-        meta = MetaProperties(0, broker_id, cluster_id)
-        for directory in self._online():
-            try:
-                if read_meta_properties(self.fs, directory.path) is None:
-                    write_meta_properties(self.fs, directory.path, meta, now_ms)
-            except OSError as error:
-                directory.fail(error)
-
-    def _load(self, directory: DataDirectory, config_of: ConfigOf, now_ms: int) -> None:
-        directory.read_checkpoints()
-        directory.load(config_of, now_ms)
-        for partition in directory.logs:
-            other = self._homes.setdefault(partition, directory)
-            if other is not directory:
-                raise InconsistentLogDirectory(
-                    f"{partition} lies both in {other.path} and in {directory.path}"
-                )
-
-    def _require_one_online(self) -> None:
-        if not self._online():
-            reasons = "; ".join(f"{each.path}: {each.failure}" for each in self.directories)
-            raise LogDirectoryFailed(f"no data directory works: {reasons}")
-
-    def _online(self) -> list[DataDirectory]:
-        return [directory for directory in self.directories if directory.is_online]
-
     def _directory_failed(self, directory: DataDirectory) -> None:
         self.scheduler.directory_failed(directory)
-        self.on_directory_failed(directory)
+        super()._directory_failed(directory)
 
     # --- logs --------------------------------------------------------------------------
 
@@ -307,11 +225,7 @@ class LogManager:
         point is left unmarked, and recovered at the next start.
         """
         self.scheduler.close()
-        try:
-            for directory in self._online():
-                self._guard(directory, directory.close)
-        finally:
-            self._close_files()
+        self._close()
 
     @property
     def is_idle(self) -> bool:
@@ -322,7 +236,3 @@ class LogManager:
         """Let go of everything as a crash would, but in good order: nothing is written."""
         self.scheduler.close()
         self._close_files()
-
-    def _close_files(self) -> None:
-        for directory in self.directories:
-            directory.close_files()
