@@ -1,41 +1,70 @@
 """The `barnabas` command: one click group, its commands imported when they are asked for.
 
 `barnabas start` must be listening within a quarter of a second, so no command pays for
-another one's imports.
+another one's imports. Every command ends in one of these ways: 0, done (or the reader of the
+standard output has seen enough); 1, it could not be done; 2, what was typed is wrong; 130,
+Ctrl-C. Whatever went wrong is one sentence on the standard error.
 """
 
-from importlib import import_module
+import os
+import sys
+from typing import Any
 
 import click
+
+from barnabas.server.commands.failures import INTERRUPTED, sentence_of
+from barnabas.server.commands.groups_of_commands import LazyGroup
 
 # name -> (module, attribute, one line for the list of commands)
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "start": ("barnabas.server.commands.start", "start", "Run a broker."),
+    "topics": ("barnabas.server.commands.topics", "topics", "List, create, alter, delete topics."),
+    "cluster": ("barnabas.server.commands.cluster", "cluster", "Show the brokers."),
     "log": ("barnabas.server.commands.log", "log", "Look into, check and mend log files."),
+    "completion": ("barnabas.server.commands.completion", "completion", "Complete in a shell."),
 }
 
 
-class LazyGroup(click.Group):
-    """A click group whose commands live in modules of their own."""
+class Barnabas(LazyGroup):
+    """The whole command: how it fails, and how it is interrupted."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+    commands_by_name = COMMANDS
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        module, attribute, _ = COMMANDS[cmd_name]
-        command: click.Command = getattr(import_module(module), attribute)
-        return command
+    def main(self, *arguments: Any, **options: Any) -> Any:
+        """Run; end the process with the exit code that tells what happened."""
+        options["standalone_mode"] = False
+        options["prog_name"] = options.get("prog_name") or "barnabas"
+        try:
+            code = super().main(*arguments, **options)
+        except click.ClickException as error:
+            print(sentence_of(error), file=sys.stderr)
+            sys.exit(error.exit_code)
+        except click.Abort:
+            sys.exit(INTERRUPTED)
+        sys.exit(code if isinstance(code, int) else 0)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows = [(name, line) for name, (_, _, line) in COMMANDS.items()]
-        if rows:
-            with formatter.section("Commands"):
-                formatter.write_dl(rows)
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command: Ctrl-C is quiet, and a reader that has gone is no error."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except KeyboardInterrupt:
+            ctx.exit(INTERRUPTED)
+        except BrokenPipeError:
+            # Python flushes once more on its way out; let that go nowhere.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(0)
+        return result
 
 
-@click.command(cls=LazyGroup)
+@click.command(cls=Barnabas)
 @click.version_option(package_name="barnabas")
 def main() -> None:
-    """Barnabas: a message broker that speaks the Apache Kafka wire protocol."""
+    """Barnabas: a message broker that speaks the Apache Kafka wire protocol.
+
+    \b
+    barnabas start                                 # a broker on 127.0.0.1:9092
+    barnabas topics create orders --partitions 3
+    echo hello | barnabas produce orders
+    barnabas consume orders
+    """
