@@ -38,6 +38,8 @@ class Cleanup:
 
     def expire(self, group: Group) -> None:
         """Remove what has expired, and the group if nothing is left of it."""
+        if group.is_dead:
+            return
         retention_ms = self._config.offsets_retention_minutes * MINUTE_MS
         expired = expired_offsets(group, self._clock.now_ms(), retention_ms)
         if expired:

@@ -6,7 +6,8 @@ __consumer_offsets, once that is loaded. Everything here runs on the broker's lo
 
 from __future__ import annotations  # what the types name is imported when it is needed
 
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from barnabas.server.groups.writer import Flush
     from barnabas.wire.messages.heartbeat import HeartbeatRequest
     from barnabas.wire.messages.sync_group import SyncGroupRequest
+
+SLICE_MS = 4.0
 
 
 class GroupCoordinator:
@@ -60,6 +63,11 @@ class GroupCoordinator:
 
         return Services(*self._parts)
 
+    def expect_members(self) -> None:
+        """Somebody asks for a coordinator, and will come back for more: be ready by then."""
+        if "_services" not in self.__dict__:
+            self._clock.call_later(0, lambda: self._services)
+
     def start(self) -> None:
         """Begin to check for expired offsets."""
         self._check_timer = self._clock.call_later(
@@ -75,8 +83,16 @@ class GroupCoordinator:
             self._services.rebalance.stop(group)
 
     def _check_expiry(self) -> None:
-        for group in self.shards.groups():
+        self._expire_some(self.shards.groups())
+
+    def _expire_some(self, groups: Iterator[Group]) -> None:
+        """Look at groups for a few milliseconds, then let others run, until all were seen."""
+        slice_ends_ms = time.monotonic() * 1000 + SLICE_MS
+        for group in groups:
             self._services.cleanup.expire(group)
+            if time.monotonic() * 1000 > slice_ends_ms:
+                self._check_timer = self._clock.call_later(1, lambda: self._expire_some(groups))
+                return
         self.start()
 
     @property

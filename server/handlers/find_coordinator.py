@@ -33,6 +33,8 @@ def handle(
     request: FindCoordinatorRequest, context: RequestContext
 ) -> FindCoordinatorResponse | Coroutine[Any, Any, FindCoordinatorResponse]:
     """Answer at once, or make the topic first."""
+    if request.key_type == GROUP:
+        context.broker.groups.expect_members()
     if request.key_type == GROUP and is_first_use(context):
         return after_creation(context, lambda: _answer(request, context))
     return _answer(request, context)
