@@ -14,18 +14,12 @@ from typing import NamedTuple
 from barnabas.storage.batch import MAGIC_V2, V2_HEADER_BYTES, BatchHeader, crc_is_valid
 from barnabas.storage.batch_rewrite import Pieces, empty_batch, rewrite
 from barnabas.storage.cleaned_transactions import CleanedTransactions
+from barnabas.storage.compaction_job import LastRecord
 from barnabas.storage.compression import decompress
 from barnabas.storage.errors import CorruptBatch
 from barnabas.storage.key_scan import ScannedRecords, scan_records
 from barnabas.storage.legacy import build_message_set, decode_legacy
 from barnabas.storage.offset_map import OffsetMap
-
-
-class LastRecord(NamedTuple):
-    """The last thing a live producer wrote: offset of its last data (-1: none), and epoch."""
-
-    data_offset: int
-    epoch: int
 
 
 class FilteredBatch(NamedTuple):

@@ -1,7 +1,6 @@
 """From a log to what compaction must know of it: is it worth it, how far, with what."""
 
-from barnabas.storage.batch_filter import LastRecord
-from barnabas.storage.compaction_job import CompactionJob, SourceSegment
+from barnabas.storage.compaction_job import CompactionJob, LastRecord, SourceSegment
 from barnabas.storage.compaction_plan import (
     Candidate,
     DirtySegment,

@@ -2,13 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
 
-from barnabas.storage.batch_filter import LastRecord
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.transaction_index import AbortedTransaction
 
 DEDUPE_BUFFER_BYTES = 128 << 20
 """`log.cleaner.dedupe.buffer.size`"""
+
+
+class LastRecord(NamedTuple):
+    """The last thing a live producer wrote: offset of its last data (-1: none), and epoch."""
+
+    data_offset: int
+    epoch: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +65,30 @@ class CompactionDone:
     read_bytes: int
     written_bytes: int
     keys: int
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionFailed:
+    """A compaction that came to nothing; `is_io_error` blames the disk, not the log."""
+
+    reason: str
+    is_io_error: bool = False
+
+
+CompactionEvent = CompactedGroup | CompactionDone | CompactionFailed
+
+
+class Compactor(Protocol):
+    """Something that carries out one job at a time."""
+
+    def submit(self, job: CompactionJob) -> None:
+        """Begin a job; the one before must have ended."""
+
+    def poll(self) -> list[CompactionEvent]:
+        """What has happened since the last call, without waiting."""
+
+    def fileno(self) -> int | None:
+        """A descriptor that turns readable when `poll` has something, None if there is none."""
+
+    def close(self) -> None:
+        """Drop what is in progress and give everything back; `submit` may follow."""

@@ -13,13 +13,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from select import POLLERR, POLLHUP, poll
 from struct import Struct
-from typing import BinaryIO, Final, Protocol
+from typing import BinaryIO, Final
 
-from barnabas.storage.compaction import compact
-from barnabas.storage.compaction_job import CompactedGroup, CompactionDone, CompactionJob
+from barnabas.storage.compaction_job import CompactionEvent, CompactionFailed, CompactionJob
 from barnabas.storage.errors import StorageError
 from barnabas.storage.fs import REAL, FileSystem
 
@@ -30,35 +29,10 @@ _NICENESS: Final = 10
 _STOP_SECONDS: Final = 5
 
 
-@dataclass(frozen=True, slots=True)
-class CompactionFailed:
-    """A compaction that came to nothing; `is_io_error` blames the disk, not the log."""
-
-    reason: str
-    is_io_error: bool = False
-
-
-CompactionEvent = CompactedGroup | CompactionDone | CompactionFailed
-
-
-class Compactor(Protocol):
-    """Something that carries out one job at a time."""
-
-    def submit(self, job: CompactionJob) -> None:
-        """Begin a job; the one before must have ended."""
-
-    def poll(self) -> list[CompactionEvent]:
-        """What has happened since the last call, without waiting."""
-
-    def fileno(self) -> int | None:
-        """A descriptor that turns readable when `poll` has something, None if there is none."""
-
-    def close(self) -> None:
-        """Drop what is in progress and give everything back; `submit` may follow."""
-
-
 def run_job(fs: FileSystem, job: CompactionJob) -> Iterator[CompactionEvent]:
     """Carry out a job; failures are events, so that the process lives on."""
+    from barnabas.storage.compaction import compact  # needed by whoever does the work only
+
     try:
         yield from compact(fs, job)
     except OSError as error:

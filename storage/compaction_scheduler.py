@@ -17,9 +17,10 @@ from barnabas.storage.compaction_candidates import candidate_of, job_of
 from barnabas.storage.compaction_job import (
     CompactedGroup,
     CompactionDone,
+    CompactionFailed,
+    Compactor,
 )
 from barnabas.storage.compaction_plan import Candidate, choose
-from barnabas.storage.compaction_process import CompactionFailed, Compactor
 from barnabas.storage.data_directory import DataDirectory
 from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.disk_work import DiskWork

@@ -10,7 +10,7 @@ Source: Kafka's LocalLog (KAFKA-4893, KIP-113, KAFKA-15931).
 """
 
 import re
-from secrets import token_hex
+from os import urandom
 from typing import NamedTuple
 
 DELETED = "-delete"
@@ -48,6 +48,6 @@ def parse_name(name: str) -> PartitionDirectory | None:
 
 def name_with_suffix(topic_partition: TopicPartition, suffix: str) -> str:
     """A new, unique name for a directory that is set aside."""
-    rest = f"-{topic_partition.partition}.{token_hex(16)}{suffix}"
+    rest = f"-{topic_partition.partition}.{urandom(16).hex()}{suffix}"
     topic = topic_partition.topic
     return (topic if suffix == FUTURE else topic[: _MAX_NAME_BYTES - len(rest)]) + rest

@@ -8,7 +8,8 @@ to the `worker` it was given. Source: Kafka's LogManager.
 
 from collections.abc import Callable, Iterator, Sequence
 
-from barnabas.storage.compaction_process import Compactor, InlineCompactor
+from barnabas.storage.compaction_job import Compactor
+from barnabas.storage.compaction_process import InlineCompactor
 from barnabas.storage.compaction_scheduler import CompactionScheduler
 from barnabas.storage.data_directory import ConfigOf, DataDirectory
 from barnabas.storage.directory_names import DELETED, STRAY, TopicPartition

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from barnabas.storage.builder import build_batch
-from barnabas.storage.compaction_process import Compactor
+from barnabas.storage.compaction_job import Compactor
 from barnabas.storage.decoder import decode_all
 from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.disk_work import Worker, work_inline

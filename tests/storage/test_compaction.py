@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from barnabas.storage.batch import crc_is_valid, walk
-from barnabas.storage.batch_filter import LastRecord
 from barnabas.storage.compaction import compact
 from barnabas.storage.compaction_job import (
     CompactedGroup,
     CompactionDone,
     CompactionJob,
+    LastRecord,
     SourceSegment,
 )
 from barnabas.storage.decoder import decode_all

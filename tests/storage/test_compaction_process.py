@@ -13,14 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.storage.compaction_job import CompactedGroup, CompactionDone, CompactionJob
-from barnabas.storage.compaction_process import (
+from barnabas.storage.compaction_job import (
+    CompactedGroup,
+    CompactionDone,
     CompactionEvent,
     CompactionFailed,
-    CompactionProcess,
+    CompactionJob,
     Compactor,
-    InlineCompactor,
 )
+from barnabas.storage.compaction_process import CompactionProcess, InlineCompactor
 from barnabas.storage.transaction_index import AbortedTransaction
 
 from .compaction_jobs import job_for, write_segment

@@ -9,13 +9,8 @@ import pytest
 from barnabas.storage import checkpoints
 from barnabas.storage.batch import walk
 from barnabas.storage.builder import build_batch
-from barnabas.storage.compaction_job import CompactionJob
-from barnabas.storage.compaction_process import (
-    CompactionEvent,
-    CompactionProcess,
-    InlineCompactor,
-    run_job,
-)
+from barnabas.storage.compaction_job import CompactionEvent, CompactionJob
+from barnabas.storage.compaction_process import CompactionProcess, InlineCompactor, run_job
 from barnabas.storage.compression import codec_named
 from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.fs import REAL
