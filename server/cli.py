@@ -19,6 +19,8 @@ from barnabas.server.commands.groups_of_commands import LazyGroup
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "start": ("barnabas.server.commands.start", "start", "Run a broker."),
     "topics": ("barnabas.server.commands.topics", "topics", "List, create, alter, delete topics."),
+    "produce": ("barnabas.server.commands.produce", "produce", "Send lines, CSV or JSON lines."),
+    "configs": ("barnabas.server.commands.configs", "configs", "Get and set settings."),
     "cluster": ("barnabas.server.commands.cluster", "cluster", "Show the brokers."),
     "log": ("barnabas.server.commands.log", "log", "Look into, check and mend log files."),
     "completion": ("barnabas.server.commands.completion", "completion", "Complete in a shell."),
