@@ -27,7 +27,7 @@ class Progress:
 @contextmanager
 def progress_over(file: IO[bytes], *, quiet: bool) -> Iterator[Progress]:
     """Progress through a file: how much of it is done, for a pipe only the count and rate."""
-    if quiet or not sys.stderr.isatty() or sys.stdin.isatty() and file is sys.stdin.buffer:
+    if quiet or not sys.stderr.isatty() or (sys.stdin.isatty() and file is sys.stdin.buffer):
         yield Progress()
         return
     from rich.console import Console
