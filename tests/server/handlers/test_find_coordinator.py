@@ -1,0 +1,39 @@
+"""FindCoordinator: the first question makes the topic; keys one by one and several."""
+
+import pytest
+
+from barnabas.server.testing.broker import Broker
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
+from barnabas.wire.messages.metadata import MetadataRequest
+from tests.server.raw_client import RawClient
+
+
+@pytest.mark.parametrize("version", range(4))
+def test_one_group(client: RawClient, broker: Broker, version: int) -> None:
+    response = client.call(FindCoordinatorRequest(key="g"), version)
+    assert (response.error_code, response.node_id) == (0, 0)
+    assert (response.host, response.port) == ("127.0.0.1", broker.port)
+
+
+@pytest.mark.parametrize("version", range(4, 7))
+def test_several_groups(client: RawClient, broker: Broker, version: int) -> None:
+    response = client.call(FindCoordinatorRequest(coordinator_keys=["g", "h"]), version)
+    found = [(c.key, c.error_code, c.node_id, c.host, c.port) for c in response.coordinators]
+    assert found == [(key, 0, 0, "127.0.0.1", broker.port) for key in ("g", "h")]
+
+
+def test_kinds_of_coordinators_that_are_not_here(client: RawClient) -> None:
+    for kind in (2, 9):
+        request = FindCoordinatorRequest(key_type=kind, coordinator_keys=["g"])
+        (found,) = client.call(request, 6).coordinators
+        assert (found.error_code, found.node_id) == (ErrorCode.INVALID_REQUEST, -1)
+
+
+def test_the_first_question_makes_the_topic() -> None:
+    with Broker({"offsets.topic.num.partitions": 7}) as broker, RawClient(broker.port) as client:
+        assert client.call(MetadataRequest(topics=None), 9).topics == []
+        assert client.call(FindCoordinatorRequest(key="g"), 2).error_code == 0
+        (topic,) = client.call(MetadataRequest(topics=None), 9).topics
+        assert (topic.name, topic.is_internal) == ("__consumer_offsets", True)
+        assert len(topic.partitions) == 7

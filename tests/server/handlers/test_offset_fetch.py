@@ -1,0 +1,97 @@
+"""OffsetFetch over the wire; the case file's G6."""
+
+import pytest
+
+from barnabas.server.testing.broker import Broker
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+)
+from barnabas.wire.uuids import Uuid
+from tests.server.admin import create, new_topic
+from tests.server.group_requests import commit, fetch_request, offsets, unique
+from tests.server.raw_client import RawClient
+
+
+@pytest.fixture
+def topic(client: RawClient) -> str:
+    name = unique("orders")
+    create(client, new_topic(name, 3))
+    return name
+
+
+@pytest.mark.parametrize("version", range(1, 10))
+def test_every_version_fetches(client: RawClient, topic: str, version: int) -> None:
+    group = unique("all")
+    commit(client, group, topic, 5, epoch=2, text="m")
+    response = client.call(fetch_request(group, version, topic, 0, 1), version)
+    found = response.groups[0].topics if version >= 8 else response.topics
+    committed, none = found[0].partitions
+    assert (committed.committed_offset, committed.metadata, committed.error_code) == (5, "m", 0)
+    assert (none.committed_offset, none.metadata, none.error_code) == (-1, "", 0)
+    assert committed.committed_leader_epoch == (2 if version >= 5 else -1)
+    assert none.committed_leader_epoch == -1
+
+
+def test_version_0_has_an_error_for_a_partition_without_an_offset(
+    client: RawClient, topic: str
+) -> None:
+    assert offsets(client, unique("old"), topic, 0, version=0) == {
+        (topic, 0): (-1, "", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    }
+
+
+@pytest.mark.parametrize("version", range(2, 10))
+def test_null_topics_ask_for_everything(client: RawClient, topic: str, version: int) -> None:
+    group = unique("g6")
+    assert offsets(client, group, None, version=version) == {}
+    for partition in (0, 2):
+        request = [0] * partition + [7 + partition]
+        commit(client, group, topic, *request, text="m")
+    assert offsets(client, group, None, version=version) == {
+        (topic, 0): (0, "m", 0),
+        (topic, 1): (0, "m", 0),
+        (topic, 2): (9, "m", 0),
+    }
+
+
+def test_several_groups_in_one_request(client: RawClient, topic: str) -> None:
+    first, second = unique("first"), unique("second")
+    commit(client, first, topic, 1)
+    groups = [OffsetFetchRequestGroup(group_id=group, topics=None) for group in (first, second)]
+    one, two = client.call(OffsetFetchRequest(groups=groups), 8).groups
+    assert (one.group_id, one.error_code, len(one.topics)) == (first, 0, 1)
+    assert (two.group_id, two.error_code, two.topics) == (second, 0, [])
+
+
+def test_version_10_names_topics_by_id(client: RawClient) -> None:
+    group, name = unique("ids"), unique("identified")
+    (made,) = create(client, new_topic(name))
+    commit(client, group, name, 5)
+    asked = [
+        OffsetFetchRequestTopics(topic_id=topic_id, partition_indexes=[0])
+        for topic_id in (made.topic_id, Uuid(b"?" * 16))
+    ]
+    groups = [OffsetFetchRequestGroup(group_id=group, topics=asked)]
+    known, unknown = client.call(OffsetFetchRequest(groups=groups), 10).groups[0].topics
+    assert (known.topic_id, known.partitions[0].committed_offset) == (made.topic_id, 5)
+    assert unknown.partitions[0].error_code == ErrorCode.UNKNOWN_TOPIC_ID
+    groups = [OffsetFetchRequestGroup(group_id=group, topics=None)]
+    (everything,) = client.call(OffsetFetchRequest(groups=groups), 10).groups[0].topics
+    assert everything.topic_id == made.topic_id
+
+
+def test_a_group_that_is_not_coordinated_here(topic: str) -> None:
+    """No leader for any partition: every version says so in its own place."""
+    with Broker() as broker, RawClient(broker.port) as client:
+        create(client, new_topic(topic))
+        commit(client, "g", topic, 1)
+        broker.call(broker.server.groups.leadership.resigned_all)
+        code = int(ErrorCode.NOT_COORDINATOR)
+        assert offsets(client, "g", topic, 0, version=1) == {(topic, 0): (-1, "", code)}
+        old = client.call(fetch_request("g", 7, topic, 0), 7)
+        assert (old.error_code, old.topics) == (code, [])
+        new = client.call(fetch_request("g", 9, topic, 0), 9)
+        assert (new.groups[0].error_code, new.groups[0].topics) == (code, [])
