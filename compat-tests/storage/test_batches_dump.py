@@ -1,39 +1,24 @@
 """Apache Kafka's dump tool reads segment files of batches that we built, in every format."""
 
-import re
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from dump_tool import TOOLS, dump, records_of, shown
 
 from barnabas.storage.append_rules import AppendRules
 from barnabas.storage.builder import build_batch, build_empty_batch, build_end_transaction_marker
 from barnabas.storage.compression import Codec
-from barnabas.storage.control import Control, EndTransactionMarker, parse_control
+from barnabas.storage.control import EndTransactionMarker
 from barnabas.storage.conversion import down_convert
 from barnabas.storage.decoder import decode_all
 from barnabas.storage.legacy import build_message_set
 from barnabas.storage.records import Record
 from barnabas.storage.validation import validate_as_leader
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
-from oracles import java_command, require_oracle
-
-TOOLS = {
-    "jars-3.9.1": "kafka.tools.DumpLogSegments",
-    "jars-4.4.0": "org.apache.kafka.tools.DumpLogSegments",
-}
 NOW_MS = 1_700_000_000_000
+FILE = "00000000000000000100.log"
 OLD_CODECS = (Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4)
-RECORD_LINE = re.compile(
-    r"\| offset: (?P<offset>\d+) (?P<type>\w+): (?P<timestamp>-?\d+) keySize: (?P<key_size>-?\d+) "
-    r"valueSize: (?P<value_size>-?\d+)(?: isValid: true crc: \d+\}?)?"
-    r"(?: sequence: (?P<sequence>-?\d+) "
-    r"headerKeys: \[(?P<headers>[^\]]*)\])?"
-    r"(?: endTxnMarker: (?P<marker>.*))?(?: key: (?P<key>.*?))?(?: payload: (?P<value>.*))?$"
-)
 
 
 def sample(count: int = 40) -> list[Record]:
@@ -127,91 +112,33 @@ def segments() -> dict[str, bytes]:
 
 @pytest.mark.parametrize("jars", TOOLS)
 def test_dump_tool_shows_the_same_records(jars: str, tmp_path: Path) -> None:
-    classpath = require_oracle(jars)
     made = segments()
     paths = []
     for name, content in made.items():
         (tmp_path / name).mkdir()
-        path = tmp_path / name / "00000000000000000100.log"
-        path.write_bytes(content)
-        paths.append(str(path))
-    arguments = ["--files", ",".join(paths), "--print-data-log", "--deep-iteration"]
-    result = subprocess.run(
-        java_command(classpath, TOOLS[jars], *arguments),
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert complaints(result.stderr) == []
-    assert result.returncode == 0
-    dumped = split_by_file(result.stdout)
-    assert set(dumped) == set(made)
+        paths.append(tmp_path / name / FILE)
+        paths[-1].write_bytes(content)
+    dumped = dump(jars, paths, "--print-data-log", "--deep-iteration")
+    assert complaints(dumped.complaints) == []
+    assert set(dumped.files) == {f"{name}/{FILE}" for name in made}
     for name, content in made.items():
-        lines = dumped[name]
+        lines = dumped.files[f"{name}/{FILE}"]
         assert not [line for line in lines if "isvalid: false" in line]
         assert records_of(lines) == [shown(record) for record in decode_all(content)], name
 
 
-def complaints(stderr: str) -> list[str]:
-    """What the tool said of our files: not of its logging, and not of gaps that belong there.
+def complaints(lines: list[str]) -> list[str]:
+    """What the tool said of our files: not of gaps that belong there.
 
     It takes -1 as the offset before the first, and misses the offsets that cleaning removed.
     """
-    gaps = "cleaned/00000000000000000100.log"
+    gaps = f"cleaned/{FILE}"
     found, file = [], ""
-    for line in stderr.splitlines():
+    for line in lines:
         if line.startswith("Non-consecutive offsets in "):
             file = line
         elif line.endswith(" is followed by 100") or (file.endswith(gaps) and "followed" in line):
             continue
-        elif not line.startswith(("log4j:", "SLF4J:")):
+        else:
             found.append(f"{file} {line}")
     return found
-
-
-def split_by_file(output: str) -> dict[str, list[str]]:
-    files: dict[str, list[str]] = {}
-    for line in output.splitlines():
-        if line.startswith("Dumping "):
-            current = files.setdefault(Path(line.removeprefix("Dumping ")).parent.name, [])
-        else:
-            current.append(line)
-    return files
-
-
-def records_of(lines: list[str]) -> list[dict[str, str | None]]:
-    found = []
-    for line in lines:
-        if line.startswith("|"):
-            match = RECORD_LINE.match(line)
-            assert match, line
-            row = match.groupdict()
-            del row["type"]
-            if row["sequence"] is None:
-                row |= {"sequence": "-1", "headers": ""}
-            found.append(row)
-    return found
-
-
-def shown(record: Record) -> dict[str, str | None]:
-    """A record as the tool prints it: a marker's key and value are not shown as text."""
-    is_marker = record.key is not None and record.key[:2] == b"\0\0"
-    marker = parse_control(record) if is_marker else None
-    return {
-        "offset": str(record.offset),
-        "timestamp": str(record.timestamp),
-        "key_size": str(-1 if record.key is None else len(record.key)),
-        "value_size": str(-1 if record.value is None else len(record.value)),
-        "sequence": str(record.sequence),
-        "headers": ",".join(key for key, _ in record.headers),
-        "marker": marker_shown(marker),
-        "key": None if record.key is None or is_marker else record.key.decode(),
-        "value": None if record.value is None or is_marker else record.value.decode(),
-    }
-
-
-def marker_shown(marker: Control | None) -> str | None:
-    if not isinstance(marker, EndTransactionMarker):
-        return None
-    kind = "COMMIT" if marker.is_commit else "ABORT"
-    return f"{kind} coordinatorEpoch: {marker.coordinator_epoch}"
