@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from kafka_runs import LAST_KEY, KafkaRun
 from our_logs import NOW_MS, TOPICS
-from same_appends import batches
+from same_appends import PHASES, batches
 
+from barnabas.server.log_tools.verify import DirectoryCheck
 from barnabas.storage.decoder import decode_all
 from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.log import Log
@@ -103,3 +104,13 @@ def open_log(directory: Path, log_start_offset: int) -> Log:
     return Log.open(
         str(directory), directory.name, LogConfig(), NOW_MS, log_start_offset=log_start_offset
     )
+
+
+@pytest.mark.parametrize("phase", range(PHASES))
+def test_verify_finds_nothing_in_what_kafka_leaves(
+    version: str, phase: int, kafka_run: KafkaRun
+) -> None:
+    """Its own logs and internal topics, and ours that it has gone on with."""
+    check = DirectoryCheck(kafka_run.phases[phase], shallow=False)
+    assert list(check.run()) == []
+    assert check.counts()["batches"] > 200

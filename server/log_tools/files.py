@@ -49,6 +49,8 @@ class LogFile(NamedTuple):
         return "" if self.topic_partition is None else self.topic_partition.topic
 
 
+DATA_DIRECTORY_KINDS = (Kind.CHECKPOINT, Kind.META_PROPERTIES, Kind.CLEAN_SHUTDOWN)
+"""What lies in a data directory itself."""
 _BY_NAME = {
     LEADER_EPOCHS: Kind.EPOCHS,
     partition_metadata.NAME: Kind.PARTITION_METADATA,
@@ -71,11 +73,14 @@ SET_ASIDE = (".cleaned", ".swap", ".deleted")
 def classify(path: Path) -> LogFile | None:
     """What a file is, by its name and its directory's; None for one that is no concern here."""
     folder, name = path.absolute().parent.name, path.name
+    kind = _BY_NAME.get(name)
+    if kind in DATA_DIRECTORY_KINDS:
+        return LogFile(path, name, kind)
     parsed = parse_name(folder)
     partition = None if parsed is None else parsed.topic_partition
     shown = name if parsed is None else f"{folder}/{name}"
-    if name in _BY_NAME:
-        return LogFile(path, shown, _BY_NAME[name], 0, partition)
+    if kind is not None:
+        return LogFile(path, shown, kind, 0, partition)
     if match := _NUMBERED.fullmatch(name):
         return LogFile(path, shown, Kind(match[2]), int(match[1]), partition)
     if match := _RAFT_SNAPSHOT.fullmatch(name):
@@ -124,3 +129,13 @@ def partition_directories(path: Path) -> list[Path]:
         if parsed is not None and parsed.suffix != DELETED and folder.is_dir():
             found.append((parsed.topic_partition, folder))
     return [folder for _, folder in sorted(found)]
+
+
+def is_partition_directory(path: Path) -> bool:
+    """Whether a directory is one partition's: also a data directory may be called `logs-1`."""
+    if partition_directories(path):
+        return False
+    kinds = {file.kind for file in files_in(path)}
+    if kinds & {*DATA_DIRECTORY_KINDS}:
+        return False
+    return Kind.LOG in kinds or parse_name(path.absolute().name) is not None

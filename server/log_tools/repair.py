@@ -12,7 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from barnabas.server.log_tools.files import BadPath, Kind, files_in, partition_directories
+from barnabas.server.log_tools.files import (
+    DATA_DIRECTORY_KINDS,
+    BadPath,
+    files_in,
+    is_partition_directory,
+    partition_directories,
+)
 from barnabas.server.log_tools.output import emitter, line_printer
 from barnabas.server.log_tools.overlay import Change, Overlay
 from barnabas.server.log_tools.read_only import READ_ONLY
@@ -28,7 +34,6 @@ from barnabas.storage.log_config import LogConfig
 from barnabas.storage.setting_types import InvalidSetting
 
 _NEVER_MS = 1 << 62  # a repair forgets no producer, however long the log has lain there
-_TOP_KINDS = (Kind.CHECKPOINT, Kind.META_PROPERTIES, Kind.CLEAN_SHUTDOWN)
 
 
 def repair(path: Path, settings: dict[str, str], *, dry_run: bool, as_json: bool) -> bool:
@@ -86,7 +91,7 @@ def _directories(path: Path) -> tuple[Path, list[Path]]:
     """The data directory and the partitions' directories that a path stands for."""
     if not path.is_dir():
         raise BadPath(f"{path}: there is no such directory")
-    if parse_name(path.absolute().name) or any(file.kind is Kind.LOG for file in files_in(path)):
+    if is_partition_directory(path):
         return path.absolute().parent, [path]
     directories = partition_directories(path)
     if not directories:
@@ -104,7 +109,7 @@ def _log_starts(top: Path) -> Offsets:
 @contextmanager
 def _held(top: Path, *, is_needed: bool) -> Iterator[None]:
     """Keep brokers out of the data directory; a folder that is none needs no lock."""
-    is_data_directory = any(file.kind in _TOP_KINDS for file in files_in(top))
+    is_data_directory = any(file.kind in DATA_DIRECTORY_KINDS for file in files_in(top))
     if not is_needed or not (is_data_directory or (top / ".lock").exists()):
         yield
         return

@@ -8,6 +8,7 @@ from barnabas.server.log_tools.files import (
     Kind,
     LogFile,
     files_in,
+    is_partition_directory,
     partition_directories,
 )
 from barnabas.server.log_tools.output import emitter, line_printer
@@ -51,8 +52,7 @@ class DirectoryCheck:
             raise BadPath(f"{path}: there is no such directory")
         self._shallow = shallow
         self._own_files: list[LogFile] = []
-        parsed = parse_name(path.absolute().name)
-        if parsed is not None or any(file.kind is Kind.LOG for file in files_in(path)):
+        if is_partition_directory(path):
             self._partitions = [path]
             self._top = path.absolute().parent
         else:
