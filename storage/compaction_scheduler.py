@@ -196,7 +196,8 @@ class CompactionScheduler:
         if any(a.size_bytes != b.size_bytes for a, b in zip(old, group.replaced, strict=True)):
             return False
         log.data_directory.to_unlink.add(log)
-        log.replace_segments([group.base_offset], old, now_ms)
+        log.replace_segments([group.base_offset], old, now_ms, sync=False)
+        self._disk_work.submit(log.data_directory, log.sync_names)
         return True
 
     def _write_checkpoint(self, directory: DataDirectory) -> None:

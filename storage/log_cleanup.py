@@ -85,11 +85,22 @@ class LogCleanup(LogRoll):
             self._update_first_unstable_offset()
 
     def replace_segments(
-        self, new_base_offsets: Sequence[int], old: Sequence[Segment], now_ms: int
+        self,
+        new_base_offsets: Sequence[int],
+        old: Sequence[Segment],
+        now_ms: int,
+        *,
+        sync: bool = True,
     ) -> None:
-        """Put finished `.cleaned` segments in the place of `old`, none of them the active one."""
+        """Put finished `.cleaned` segments in the place of `old`, none of them the active one.
+
+        Without `sync` the caller syncs the directory; a power cut before that brings the old
+        segments back, or finds renames half done that opening the log completes.
+        """
         try:
             self._replace_segments(sorted(new_base_offsets), old, now_ms)
+            if sync:
+                sync_directory(self.fs, self.directory)
         except OSError as error:
             self._fail(error)
 
@@ -106,7 +117,6 @@ class LogCleanup(LogRoll):
         for segment in new:
             segment.change_suffix(SWAP, "")
             self.segments.add(segment)
-        sync_directory(self.fs, self.directory)
 
     def _set_aside_replaced(self, segment: Segment, now_ms: int, *, keep_snapshot: bool) -> None:
         if keep_snapshot:

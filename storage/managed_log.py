@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NoReturn
 
 from barnabas.storage.directory_names import TopicPartition
+from barnabas.storage.fs import sync_directory
 from barnabas.storage.log import Log
 from barnabas.storage.segment import Segment
 
@@ -75,6 +76,17 @@ class ManagedLog(Log):
             return segment.read_first_timestamp()
         except OSError as error:
             self._fail(error)
+
+    def sync_names(self) -> None:
+        """Make the names of the log's files durable; runs in the worker, raises OSError.
+
+        A log that is deleted meanwhile moves away, which is no failure.
+        """
+        try:
+            sync_directory(self.fs, self.directory)
+        except FileNotFoundError:
+            if self.is_in_use:
+                raise
 
     def take_due_files(self, now_ms: int) -> tuple[list[str], int | None]:
         """Paths of set-aside files whose delay is over, and when the next one is due."""
