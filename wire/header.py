@@ -10,7 +10,7 @@ for ApiVersions, whose answer must be readable before anything is negotiated: al
 import struct
 
 from barnabas.wire.api import FLEXIBLE_SINCE, ApiKey
-from barnabas.wire.errors import Malformed, Truncated
+from barnabas.wire.errors import Malformed, ProtocolError, Truncated
 from barnabas.wire.tags import RawTag, skip_tags, write_tags
 
 _HEAD = struct.Struct(">hhi")
@@ -85,7 +85,13 @@ def parse_request_header(frame: memoryview) -> tuple[RequestHeader, int]:
         return RequestHeader(api_key, api_version, correlation_id, client_id), pos
     if pos < len(frame) and frame[pos] == 0:
         return RequestHeader(api_key, api_version, correlation_id, client_id), pos + 1
-    tags, pos = skip_tags(frame, pos)
+    try:
+        tags, pos = skip_tags(frame, pos)
+    except ProtocolError:
+        # A version of ApiVersions nobody knows is answered whatever follows (KIP-511).
+        if api_key != _API_VERSIONS:
+            raise
+        return RequestHeader(api_key, api_version, correlation_id, client_id), pos
     return RequestHeader(api_key, api_version, correlation_id, client_id, tags), pos
 
 
