@@ -20,6 +20,7 @@ from barnabas.server.logs import Log
 from barnabas.wire.error_codes import ErrorCode
 
 MINUTE_MS = 60_000
+RELEASE_OF_TOMBSTONES = 4
 
 
 class Cleanup:
@@ -92,11 +93,15 @@ class Cleanup:
         self._write(group, tombstones)
 
     def _forget(self, group: Group) -> list[KeyAndValue]:
-        """Take a group out of its shard. One that never had members has no record to delete."""
+        """Take a group out of its shard.
+
+        One that never had members has no record to delete, and 3.9 writes no tombstone for it;
+        4.x does, since a 4.x that reads its offsets takes it for a group.
+        """
         self._rebalance.stop(group)
         group.move(GroupEvent.REMOVED, self._clock.now_ms())
         group.shard.groups.pop(group.group_id, None)
-        if group.generation == 0:
+        if group.generation == 0 and self._config.release < RELEASE_OF_TOMBSTONES:
             return []
         return [(encode_group_key(group.group_id), None)]
 

@@ -168,3 +168,13 @@ def test_a_deleted_topic_takes_its_offsets_along(world: World) -> None:
     assert world.group().state is GroupState.STABLE
     assert world.groups.describe("simple") is None
     assert world.committed("audit", group="both") == 1
+
+
+def test_release_4_buries_a_group_that_was_only_offsets(tmp_path: Path) -> None:
+    world = World(tmp_path, {"barnabas.pose.as": "4.4"})
+    world.commit(1)
+    world.groups.delete_group("g")
+    assert _tombstones(world) == [("g", "orders", 0), ("g",)]
+    committed = world.records()[0][1].value
+    assert committed is not None and committed[:2] == b"\x00\x04"
+    world.close()
