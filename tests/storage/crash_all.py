@@ -46,7 +46,7 @@ def kill(directory: Path, rounds: int, seed: int) -> None:
         if number % 20 == 0:
             shutil.rmtree(directory, ignore_errors=True)
             directory.mkdir()
-            promises: dict[str, tuple[int, int]] = {}
+            promises: dict[str, int] = {}
         round_of_killing(directory, seed + number, chance, promises)
     print("nothing promised was lost")
 

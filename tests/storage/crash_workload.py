@@ -5,7 +5,6 @@ opened again and held against it: a prefix of what was sent, all that was promis
 and producer state that agree with the batches, and a log that goes on.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -370,6 +369,3 @@ def _check_it_goes_on(log: ManagedLog, now_ms: int) -> None:
     batch = build_batch([Record(0, now_ms, b"k", b"after")])
     assert log.append_as_leader(batch, 4, now_ms).first_offset == end
     log.update_high_watermark(log.log_end_offset)
-
-
-Step = Callable[[], None]

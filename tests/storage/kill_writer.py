@@ -2,7 +2,7 @@
 
 `python kill_writer.py DIRECTORY SEED` opens the directory like a broker, with compaction in
 its own child, and says on its standard output what it has promised: one line per append,
-"topic log-end-offset recovery-point". A record's content follows from its offset, so all
+"topic log-end-offset". A record's content follows from its offset, so all
 there is can be checked, promised or not.
 """
 
@@ -86,8 +86,7 @@ def main(directory: str, seed: int) -> None:
         if chance.random() < 0.1:
             manager.flush(log)
         manager.background(now_ms())
-        promise = f"{log.partition.topic} {log.log_end_offset} {log.recovery_point}\n"
-        sys.stdout.write(promise)
+        sys.stdout.write(f"{log.partition.topic} {log.log_end_offset}\n")
         sys.stdout.flush()
 
 
@@ -104,12 +103,12 @@ def append(log: ManagedLog, count: int, codec: Codec) -> None:
 # --- the check -------------------------------------------------------------------------
 
 
-def check(directory: Path, promises: dict[str, tuple[int, int]]) -> None:
-    """Open what a killed writer has left; all it promised, (end, flushed) by topic, is there."""
+def check(directory: Path, promises: dict[str, int]) -> None:
+    """Open what a killed writer has left; all that it promised, by topic, is there."""
     manager = open_manager(str(directory))
     try:
         assert manager.directories[0].is_online
-        for topic, (end, _) in promises.items():
+        for topic, end in promises.items():
             log = manager.get(TopicPartition(topic, 0))
             assert log is not None and log.log_end_offset >= end
             check_log(log)
