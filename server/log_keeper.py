@@ -113,4 +113,5 @@ def log_manager_config(config: BrokerConfig) -> LogManagerConfig:
         cleaner_backoff_ms=config.log_cleaner_backoff_ms,
         cleaner_dedupe_buffer_bytes=config.log_cleaner_dedupe_buffer_size,
         cleaner_load_factor=config.log_cleaner_io_buffer_load_factor,
+        cleaner_io_bytes_per_second=config.log_cleaner_io_max_bytes_per_second,
     )

@@ -81,6 +81,7 @@ def job_of(
         },
         dedupe_buffer_bytes=config.cleaner_dedupe_buffer_bytes,
         load_factor=config.cleaner_load_factor,
+        io_bytes_per_second=config.cleaner_io_bytes_per_second,
     )
     return job, {each.base_offset: each for each in segments}
 

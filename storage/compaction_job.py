@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import NamedTuple, Protocol
 
 from barnabas.storage.log_config import LogConfig
@@ -46,6 +47,8 @@ class CompactionJob:
     last_records: Mapping[int, LastRecord] = field(default_factory=dict)
     dedupe_buffer_bytes: int = DEDUPE_BUFFER_BYTES
     load_factor: float = 0.9
+    io_bytes_per_second: float = inf
+    """Heeded by `CompactionProcess`: nobody else has a clock to do it by."""
 
 
 @dataclass(frozen=True, slots=True)

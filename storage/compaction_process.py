@@ -16,11 +16,12 @@ from contextlib import suppress
 from dataclasses import replace
 from select import POLLERR, POLLHUP, poll
 from struct import Struct
+from time import monotonic
 from typing import BinaryIO, Final
 
 from barnabas.storage.compaction_job import CompactionEvent, CompactionFailed, CompactionJob
 from barnabas.storage.errors import StorageError
-from barnabas.storage.fs import REAL, FileSystem
+from barnabas.storage.fs import REAL, Buffer, FileSystem
 
 _LENGTH: Final = Struct(">I")
 _READ_BYTES: Final = 1 << 16
@@ -176,10 +177,9 @@ def main() -> None:
     # Whatever prints must not get between the messages.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    fs = _ending_with_parent(jobs)
     with suppress(BrokenPipeError):
         while (job := _receive(jobs)) is not None:
-            for event in run_job(fs, job):
+            for event in run_job(_paced(jobs, job.io_bytes_per_second), job):
                 answers.write(_message(event))
                 answers.flush()
 
@@ -196,15 +196,27 @@ def _receive(jobs: BinaryIO) -> CompactionJob | None:
     return job
 
 
-def _ending_with_parent(jobs: BinaryIO) -> FileSystem:
-    """The file calls, of which each read first looks whether the parent still lives."""
+def _paced(jobs: BinaryIO, bytes_per_second: float) -> FileSystem:
+    """The file calls, no faster than this, and ending when the parent does."""
     poller = poll()
     poller.register(jobs, 0)
+    started = monotonic()
+    moved_bytes = 0
 
-    def pread(fd: int, size: int, position: int) -> bytes:
-        for _, events in poller.poll(0):
+    def pace(size: int) -> None:
+        nonlocal moved_bytes
+        moved_bytes += size
+        ahead_ms = 1000 * (started + moved_bytes / bytes_per_second - monotonic())
+        for _, events in poller.poll(max(ahead_ms, 0)):
             if events & (POLLHUP | POLLERR):
                 raise SystemExit
+
+    def pread(fd: int, size: int, position: int) -> bytes:
+        pace(size)
         return os.pread(fd, size, position)
 
-    return replace(REAL, pread=pread)
+    def write(fd: int, data: Buffer) -> int:
+        pace(len(data))
+        return os.write(fd, data)
+
+    return replace(REAL, pread=pread, write=write)

@@ -1,6 +1,7 @@
 """The broker's settings that concern all of its logs, with Kafka's defaults."""
 
 from dataclasses import dataclass
+from math import inf
 
 from barnabas.storage.log_config import FOREVER
 
@@ -21,3 +22,4 @@ class LogManagerConfig:
     cleaner_backoff_ms: int = 15_000  # log.cleaner.backoff.ms
     cleaner_dedupe_buffer_bytes: int = 128 << 20  # log.cleaner.dedupe.buffer.size
     cleaner_load_factor: float = 0.9  # log.cleaner.io.buffer.load.factor
+    cleaner_io_bytes_per_second: float = inf  # log.cleaner.io.max.bytes.per.second
