@@ -72,7 +72,7 @@ def verify(path: Path, as_json: bool, shallow: bool) -> None:
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per change.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE",
-              help="A topic setting for new indexes: index.interval.bytes.")  # fmt: skip
+              help="A topic setting that recovery goes by.")  # fmt: skip
 def repair(path: Path, dry_run: bool, as_json: bool, settings: tuple[str, ...]) -> None:
     """Recover a partition's directory or a whole data directory from its start, as a broker
     does with what lies above the recovery point after a crash.
@@ -80,6 +80,9 @@ def repair(path: Path, dry_run: bool, as_json: bool, settings: tuple[str, ...]) 
     Every batch is checked; the log is cut at the first bad one; indexes, producer snapshots and
     leader epochs are made anew. The broker has to be stopped. Exits with 1 if there was
     something to do.
+
+    New indexes have an entry every 4096 bytes unless index.interval.bytes is set; offsets
+    missing between segments are put down to compaction unless cleanup.policy=delete is set.
     """
     from barnabas.server.log_tools.repair import repair as recover
 

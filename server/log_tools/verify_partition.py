@@ -38,6 +38,8 @@ class PartitionCheck:
         self._files = files_in(directory)
         self._producers = ProducerCheck(self._of(Kind.SNAPSHOT), self._of(Kind.TRANSACTION_INDEX))
         self._epochs: list[tuple[int, int]] = []
+        self._gaps: list[Problem] = []
+        self._is_compacted = False
 
     def _of(self, kind: Kind) -> list[LogFile]:
         return [file for file in self._files if file.kind is kind]
@@ -50,6 +52,8 @@ class PartitionCheck:
         yield from self._orphans({file.base_offset for file in logs})
         for number, file in enumerate(logs):
             yield from self._segment(file, is_closed=number + 1 < len(logs))
+        if not self._is_compacted:
+            yield from self._gaps
         if not self.is_cut:
             yield from self._producers.compare_rest(max(self.next_offset, self.log_start_offset))
             yield from self._epochs_above_end()
@@ -99,6 +103,9 @@ class PartitionCheck:
         if base < self.next_offset:
             reason = f"the segment before it reaches to {self.next_offset - 1}"
             yield Problem(file.name, reason, None, base)
+        elif self.segments > 1 and base > self.next_offset and not self.is_cut:
+            reason = f"the segment before it ends at {self.next_offset}: offsets are missing"
+            self._gaps.append(Problem(file.name, reason, None, base))
         yield from self._producers.begin_segment(base)
         checks = self._checks(base, is_closed=is_closed)
         self.next_offset = max(self.next_offset, base)
@@ -107,7 +114,9 @@ class PartitionCheck:
             yield from self._walk(file, fd, checks)
         finally:
             os.close(fd)
-        if is_closed or file.path.stat().st_size:
+        is_empty = file.path.stat().st_size == 0
+        self._is_compacted |= is_closed and is_empty
+        if is_closed or not is_empty:
             yield from self._missing_indexes(file)
 
     def _checks(self, base: int, *, is_closed: bool) -> list[BatchCheck]:
@@ -158,6 +167,7 @@ class PartitionCheck:
             reason = self._epoch_problem(header)
         if reason is not None:
             yield Problem(file.name, reason, position, header.base_offset)
+        self._is_compacted |= _was_compacted(header, self.next_offset)
         self.next_offset = max(self.next_offset, header.next_offset)
         for check in checks:
             yield from check.see(position, header, chunk)
@@ -171,3 +181,11 @@ class PartitionCheck:
         if known[0] == epoch:
             return None
         return f"leader epoch {epoch} where the checkpoint has {known[0]}, from {known[1]} on"
+
+
+def _was_compacted(header: BatchHeader, next_offset: int) -> bool:
+    """Does a batch, or a gap before it, show that compaction has been here?"""
+    if header.magic < MAGIC_V2:
+        return False  # a wrapper does not say where it begins
+    is_whole = header.record_count == header.last_offset_delta + 1
+    return not is_whole or header.delete_horizon_ms is not None or header.base_offset > next_offset

@@ -139,6 +139,11 @@ def lose_a_log(directory: Path) -> None:
     segment_files(directory, "log")[0].unlink()
 
 
+def lose_a_segment(directory: Path) -> None:
+    for path in directory.glob("00000000000000000007.*"):
+        path.unlink()
+
+
 def lose_the_aborted(directory: Path) -> None:
     segment_files(directory, "txnindex")[0].write_bytes(b"")
 
@@ -204,6 +209,7 @@ DAMAGES: list[tuple[Callable[[Path], None], str, str]] = [
     (cut_an_index_entry, "14.timeindex", "7 bytes are not whole entries"),
     (lose_an_index, "07.log", "no .index file"),
     (lose_a_log, "00.index", "without its log"),
+    (lose_a_segment, "14.log", "the segment before it ends at 7: offsets are missing"),
     (lose_the_aborted, "14.txnindex", "producer 8 aborted is missing"),
     (lose_the_transaction_index, "14.log", "is in no transaction index"),
     (abort_another, "14.txnindex", "producer 9 from 18 is said to be aborted"),
