@@ -124,7 +124,9 @@ class Connection:
             return
         self.last_active_ms = self._clock_ms()
         self._flush()
-        if not self.closed and self.frames.has_frame():
+        if self.closed:
+            return
+        if self.frames.has_frame():
             self._loop.call_soon(self._pump)
         else:
             self._read_on()

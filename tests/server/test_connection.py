@@ -1,5 +1,7 @@
 """One connection: order, one request at a time, long polls that give way, slow readers."""
 
+import socket
+import struct
 import threading
 import time
 from collections.abc import Callable
@@ -88,6 +90,23 @@ def test_a_client_that_leaves_frees_its_parked_fetch(barnabas_broker: Broker) ->
         client.send(fetch_request(topic, 0, max_wait_ms=60_000), 11)
         wait_until_parked(barnabas_broker)
     wait_until(lambda: len(barnabas_broker.server.fetches) == 0)
+
+
+def test_a_client_that_broke_its_connection_does_not_disturb_who_wakes_it(
+    barnabas_broker: Broker,
+) -> None:
+    """The answer to a parked fetch fails while a producer's request is being served."""
+    topic = barnabas_broker.create_topic("broken")
+    reader = RawClient(barnabas_broker.port)
+    reader.send(fetch_request(topic, 0, max_wait_ms=10_000), 11)
+    wait_until_parked(barnabas_broker)
+
+    def break_and_wake() -> int:
+        reader.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        reader.sock.close()
+        return barnabas_broker.server.fetches.complete_all((topic, 0))
+
+    assert barnabas_broker.call(break_and_wake) == 1
 
 
 def test_a_slow_reader_costs_no_memory_and_holds_nobody_up(barnabas_broker: Broker) -> None:
