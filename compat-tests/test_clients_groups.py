@@ -17,6 +17,7 @@ from families import FAMILIES, LIBRDKAFKA
 
 ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative-sticky")
 SHORT_SESSION_MS = 1_500
+LONG_SESSION_MS = 60_000  # longer than a test is ready to wait
 
 group_families = {name: family for name, family in FAMILIES.items() if "group" not in family.lacks}
 families = pytest.mark.parametrize("family", group_families.values(), ids=group_families)
@@ -127,6 +128,18 @@ def test_a_killed_members_partitions_pass_to_the_other_after_its_session(
 
 
 @families
+def test_a_terminated_member_leaves_at_once(
+    family: Family, clients: ClientPool, broker_admin: BrokerAdmin
+) -> None:
+    topic, group = broker_admin.create_topic("term", 2), unique_name("term")
+    options = {"group": group, "topic": topic, "session_ms": LONG_SESSION_MS}
+    with clients.member(family, **options) as first, clients.member(family, **options) as second:
+        wait_for_shares([first, second], all_of(topic, 2))
+        second.program.close()
+        wait_for_assignment(first, all_of(topic, 2))
+
+
+@families
 def test_new_partitions_are_assigned_and_read(
     family: Family, clients: ClientPool, broker_admin: BrokerAdmin, write: Write
 ) -> None:
@@ -163,7 +176,7 @@ def test_a_static_member_restarts_without_a_rebalance(
 ) -> None:
     skip_where_lacking(family, "static")
     topic, group = broker_admin.create_topic("static", 2), unique_name("static")
-    options = {"group": group, "topic": topic, "session_ms": 20_000}
+    options = {"group": group, "topic": topic, "session_ms": LONG_SESSION_MS}
     with clients.member(family, instance_id="one", **options) as other:
         with clients.member(family, instance_id="two", **options) as before:
             wait_for_shares([other, before], all_of(topic, 2))
