@@ -13,85 +13,26 @@ from typing import Any
 import pytest
 
 from barnabas.storage import checkpoints, clean_shutdown
-from barnabas.storage.batch import MAGIC_V2, BatchHeader, walk
-from barnabas.storage.compression import Codec
-from barnabas.storage.control import EndTransactionMarker, parse_control
+from barnabas.storage.batch import BatchHeader, walk
 from barnabas.storage.decoder import decode_batch
 from barnabas.storage.directory_names import TopicPartition, parse_name
 from barnabas.storage.fs import REAL
 from barnabas.storage.log import Log
-from barnabas.storage.log_config import SETTINGS, LogConfig
+from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_manager import LogManager
-from barnabas.storage.log_manager_config import LogManagerConfig
-from barnabas.storage.managed_log import ManagedLog
 from barnabas.storage.partition_metadata import topic_id_text
 from barnabas.storage.read_result import ReadBound
 from barnabas.storage.records import Record
 from tests.storage.golden import CASES, manifest, unpack
 from tests.storage.golden_batches import golden_bytes
-
-NOW_MS = 1_700_000_000_000
-FOREVER_MS = 1 << 60
-SOUND = [case for case in CASES if case[1] != "torn-1-damaged"]
-CLEAN = [case for case in SOUND if not case[1].startswith(("torn-0", "epochs-1"))]
-"""Cases whose brokers were stopped in good order."""
-
-
-def data_directories(root: Path) -> list[Path]:
-    return sorted(root.glob("b[0-9]")) or [root]
-
-
-def open_manager(directory: Path, version: str, case: str, *, clean: bool) -> LogManager:
-    """As a broker would with the topics' settings; producers are not forgotten."""
-    if clean:
-        clean_shutdown.mark(REAL, str(directory))
-    elif (directory / clean_shutdown.NAME).exists():
-        (directory / clean_shutdown.NAME).unlink()
-    configs = manifest(version, case)["topic_configs"]
-    settings = LogManagerConfig(producer_id_expiration_ms=FOREVER_MS)
-    manager = LogManager([str(directory)], settings)
-    manager.open(lambda topic: config_of(topic, configs), NOW_MS)
-    for log in manager:
-        log.update_high_watermark(log.log_end_offset)
-    return manager
-
-
-def config_of(topic: str, configs: dict[str, dict[str, str]]) -> LogConfig:
-    """The topic's settings, without the note of where its replicas were put."""
-    own = {name: value for name, value in configs.get(topic, {}).items() if name in SETTINGS}
-    return LogConfig(index_interval_bytes=100).with_settings(own)
-
-
-def files_of(root: Path, log: ManagedLog, version: str, case: str) -> dict[str, dict[str, Any]]:
-    prefix = str(Path(log.directory).relative_to(root))
-    return {
-        Path(name).name: facts
-        for name, facts in manifest(version, case)["files"].items()
-        if str(Path(name).parent) == prefix
-    }
-
-
-def batches_of(log: Log, bound: ReadBound = ReadBound.LOG_END) -> Iterator[tuple[bytes, Any]]:
-    """Every batch that can be read, with the header; as a fetch reads them, one by one."""
-    offset = log.log_start_offset
-    while True:
-        found = log.read(offset, 1, bound=bound).records
-        if found is None:
-            return
-        data = found.read()
-        (header,) = walk(data)
-        yield data, header
-        offset = header.next_offset
-
-
-def opened(
-    version: str, case: str, tmp_path: Path, *, clean: bool = True
-) -> Iterator[tuple[Path, LogManager]]:
-    root = unpack(version, case, tmp_path)
-    for directory in data_directories(root):
-        manager = open_manager(directory, version, case, clean=clean)
-        yield root, manager
-        manager.abandon()
+from tests.storage.golden_facts import (
+    facts_of,
+    producers_of,
+    record_facts,
+    wanted_facts,
+    wanted_records,
+)
+from tests.storage.golden_managers import CLEAN, NOW_MS, SOUND, batches_of, files_of, opened
 
 
 @pytest.mark.parametrize(("version", "case"), CLEAN)
@@ -112,61 +53,6 @@ def test_batches_and_records_are_the_manifests(version: str, case: str, tmp_path
                 assert facts_of(header) == wanted_facts(batch)
                 records = [record_facts(record, header) for record in decode_batch(data, header)]
                 assert records == wanted_records(batch, records)
-
-
-def facts_of(header: BatchHeader) -> dict[str, Any]:
-    facts = {
-        "size": header.size_bytes,
-        "crc": header.crc,
-        "magic": header.magic,
-        "compresscodec": Codec(header.codec).label,
-        "time": header.max_timestamp,
-        "lastOffset": header.last_offset,
-    }
-    if header.magic == MAGIC_V2:
-        facts |= {
-            "baseOffset": header.base_offset,
-            "count": header.record_count,
-            "baseSequence": header.base_sequence,
-            "producerId": header.producer_id,
-            "producerEpoch": header.producer_epoch,
-            "partitionLeaderEpoch": header.partition_leader_epoch,
-            "isTransactional": header.is_transactional,
-            "isControl": header.is_control,
-            "deleteHorizonMs": header.delete_horizon_ms,
-            "isAppendTime": header.is_log_append_time,
-        }
-    return facts
-
-
-def wanted_facts(batch: dict[str, Any]) -> dict[str, Any]:
-    facts = dict(batch)
-    kinds = ("CreateTime", "LogAppendTime", "NoTimestampType")
-    facts["time"] = next(facts[kind] for kind in kinds if kind in facts)
-    if batch["magic"] == MAGIC_V2:
-        facts["isAppendTime"] = "LogAppendTime" in batch
-    else:
-        facts["lastOffset"] = facts.pop("offset")
-    left_out = (*kinds, "records", "position", "isvalid", "lastSequence")
-    return {name: value for name, value in facts.items() if name not in left_out}
-
-
-def record_facts(record: Record, header: BatchHeader) -> list[Any]:
-    facts: list[Any] = [record.offset, record.timestamp, record.sequence]
-    if header.is_control:
-        marker = parse_control(record)
-        assert isinstance(marker, EndTransactionMarker)
-        facts += ["COMMIT" if marker.is_commit else "ABORT", marker.coordinator_epoch]
-    return facts
-
-
-def wanted_records(batch: dict[str, Any], found: list[list[Any]]) -> list[list[Any]]:
-    """Of internal topics the manifest has lines of text: there only the offsets are compared."""
-    said = batch.get("records", [])
-    if said and isinstance(said[0], str):
-        offsets = [int(line.split()[1]) for line in said]
-        return [[offset, *facts[1:]] for offset, facts in zip(offsets, found, strict=True)]
-    return [[-1 if fact is None else fact for fact in record] for record in said]
 
 
 WITH_CLIENTS = [
@@ -232,26 +118,6 @@ def test_producers_and_epochs_are_the_manifests(version: str, case: str, tmp_pat
 def kept_epochs(lines: list[str], log: Log) -> list[str]:
     """Kafka drops what begins at the log's end when it opens a log, and notes it again."""
     return [line for line in lines if int(line.split()[1]) < log.log_end_offset]
-
-
-def producers_of(log: Log) -> list[str]:
-    """In the words of Kafka's tool."""
-    lines = []
-    for entry in log.producer_entries():
-        first = entry.current_transaction_first_offset
-        line = (
-            f"producerId: {entry.producer_id} producerEpoch: {entry.epoch}"
-            f" coordinatorEpoch: {entry.coordinator_epoch} currentTxnFirstOffset: "
-            + ("OptionalLong.empty" if first < 0 else f"OptionalLong[{first}]")
-            + f" lastTimestamp: {entry.last_timestamp}"
-        )
-        for sequence, offset, delta, timestamp in entry.batches[-1:]:
-            line += (
-                f" firstSequence: {sequence - delta} lastSequence: {sequence}"
-                f" lastOffset: {offset} offsetDelta: {delta} timestamp: {timestamp}"
-            )
-        lines.append(line)
-    return sorted(lines)
 
 
 @pytest.mark.parametrize("version", sorted({version for version, _ in CASES}))
