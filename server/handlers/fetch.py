@@ -113,7 +113,12 @@ class _Fetch:
         size = 0
         decided = False
         for key, wanted in self.wanted.items():
-            answer = PartitionData(partition_index=wanted.index, high_watermark=-1, records=EMPTY)
+            answer = PartitionData(
+                partition_index=wanted.index,
+                high_watermark=-1,
+                aborted_transactions=None,
+                records=EMPTY,
+            )
             try:
                 got = self._read(wanted, answer, left_bytes, size == 0)
             except (ApiError, StorageError) as error:

@@ -1,0 +1,248 @@
+"""Fetch: whole batches, limits, long polls, sessions, errors of one partition among others."""
+
+import threading
+import time
+
+import pytest
+
+from barnabas.server.testing.broker import Broker
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from barnabas.wire.uuids import Uuid
+from tests.server.raw_client import RawClient
+from tests.server.records import batches_of, data_of, fetch, fetched, make_batch, produce, read
+
+LONG_MS = 60_000
+SOON_S = 30.0  # long before a wait of LONG_MS is over
+
+
+@pytest.fixture
+def topic(broker: Broker, request: pytest.FixtureRequest) -> str:
+    name = f"t{abs(hash(request.node.name))}"
+    return broker.create_topic(name, 2, {"retention.ms": -1})
+
+
+@pytest.mark.parametrize("version", range(13))
+def test_every_version_reads(client: RawClient, topic: str, version: int) -> None:
+    sent = make_batch(b"a", b"b")
+    produce(client, topic, sent)
+    partition = fetched(fetch(client, (topic, 0, 0, 1 << 20), version=version))[topic, 0]
+    assert (partition.error_code, partition.high_watermark) == (0, 2)
+    if version >= 4:
+        assert data_of(partition)[16:] == bytes(sent[16:])
+        assert partition.last_stable_offset == 2
+        assert partition.aborted_transactions is None
+    else:
+        assert data_of(partition)[16] == (0 if version < 2 else 1)  # the older formats
+
+
+def test_topics_by_id(client: RawClient, topic: str) -> None:
+    produce(client, topic, make_batch(b"a"))
+    (known,) = client.call(MetadataRequest(topics=[MetadataRequestTopic(name=topic)]), 12).topics
+    for version in range(13, 19):
+        for topic_id, code in ((known.topic_id, 0), (Uuid(b"\x07" * 16), 100)):
+            wanted = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
+            request = FetchRequest(
+                max_wait_ms=0,
+                min_bytes=1,
+                topics=[FetchTopic(topic_id=topic_id, partitions=[wanted])],
+            )
+            (answer,) = client.call(request, version).responses
+            assert (answer.topic_id, answer.partitions[0].error_code) == (topic_id, code)
+
+
+def test_the_first_batch_comes_whole_whatever_the_limits(client: RawClient, topic: str) -> None:
+    for partition in (0, 1):
+        for _ in range(3):
+            produce(client, topic, make_batch(b"x" * 50_000), partition=partition)
+    tight = fetched(fetch(client, (topic, 0, 0, 100), (topic, 1, 0, 100), max_bytes=100))
+    assert [len(batches_of(tight[topic, index])) for index in (0, 1)] == [1, 0]
+    assert data_of(tight[topic, 1]) == b""
+    assert tight[topic, 1].high_watermark == 3
+    # From the second partition on all limits are hard.
+    most = 120_000
+    both = fetched(fetch(client, (topic, 0, 0, 60_000), (topic, 1, 0, 1 << 20), max_bytes=most))
+    sizes = [len(data_of(both[topic, index])) for index in (0, 1)]
+    assert len(batches_of(both[topic, 0])) == 1
+    assert sum(sizes) <= most
+
+
+def test_partitions_are_served_in_the_order_asked(client: RawClient, topic: str) -> None:
+    for partition in (0, 1):
+        produce(client, topic, make_batch(b"x" * 50_000), partition=partition)
+    turned = fetched(fetch(client, (topic, 1, 0, 100), (topic, 0, 0, 100), max_bytes=100))
+    assert [len(batches_of(turned[topic, index])) for index in (0, 1)] == [0, 1]
+
+
+def test_the_brokers_own_limit() -> None:
+    with Broker({"fetch.max.bytes": 1024, "log.retention.ms": -1}) as broker:
+        broker.create_topic("t")
+        with RawClient(broker.port) as client:
+            for _ in range(4):
+                produce(client, "t", make_batch(b"x" * 600))
+            assert len(batches_of(read(client, "t"))) == 1
+
+
+def test_nothing_is_empty_and_not_null(client: RawClient, topic: str) -> None:
+    produce(client, topic, make_batch(b"x"))
+    for version in (0, 4, 7, 11, 12):
+        answers = fetched(
+            fetch(
+                client, (topic, 0, 1, 1000), (topic, 1, 99, 1000), ("none", 0, 0, 1000),
+                version=version,
+            )
+        )  # fmt: skip
+        assert {data_of(answer) for answer in answers.values()} == {b""}
+        end = answers[topic, 0]
+        assert (end.error_code, end.high_watermark) == (0, 1)
+        assert version < 5 or (end.last_stable_offset, end.log_start_offset) == (1, 0)
+
+
+def test_from_the_middle_of_a_batch(client: RawClient, topic: str) -> None:
+    produce(client, topic, make_batch(*[b"%d" % n for n in range(10)]))
+    produce(client, topic, make_batch(b"z"))
+    first, second = batches_of(read(client, topic, 7))
+    assert (first.base_offset, first.last_offset, second.base_offset) == (0, 9, 10)
+    (only,) = batches_of(read(client, topic, 10))
+    assert (only.base_offset, only.last_offset) == (10, 10)
+
+
+# Waiting.
+
+
+def test_a_fetch_waits_as_long_as_it_may(client: RawClient, topic: str) -> None:
+    began = time.monotonic()
+    fetch(client, (topic, 0, 0, 1000), max_wait_ms=300)
+    assert 0.28 <= time.monotonic() - began < SOON_S
+
+
+def test_no_bytes_wanted_is_no_wait(client: RawClient, topic: str) -> None:
+    began = time.monotonic()
+    fetch(client, (topic, 0, 0, 1000), max_wait_ms=LONG_MS, min_bytes=0)
+    assert time.monotonic() - began < SOON_S
+
+
+def test_more_bytes_wanted_than_allowed_is_no_wait(client: RawClient, topic: str) -> None:
+    produce(client, topic, make_batch(b"x" * 100))
+    began = time.monotonic()
+    answer = fetch(
+        client, (topic, 0, 0, 1 << 20), max_wait_ms=LONG_MS, min_bytes=1 << 30, max_bytes=50
+    )
+    assert time.monotonic() - began < SOON_S
+    assert data_of(fetched(answer)[topic, 0])
+
+
+def test_new_records_wake_a_fetch_when_they_are_enough(
+    broker: Broker, client: RawClient, topic: str
+) -> None:
+    answers = []
+
+    def wait() -> None:
+        with RawClient(broker.port) as waiting:
+            answers.append(
+                fetch(waiting, (topic, 0, 0, 1 << 20), max_wait_ms=LONG_MS, min_bytes=300)
+            )
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    waits = broker.server.fetches
+    deadline = time.monotonic() + SOON_S
+    while not broker.call(lambda: waits.is_watched((topic, 0))):
+        assert time.monotonic() < deadline
+    produce(client, topic, make_batch(b"x" * 50))
+    assert broker.call(lambda: waits.is_watched((topic, 0)))
+    produce(client, topic, make_batch(b"y" * 200))
+    thread.join(SOON_S)
+    (answer,) = answers
+    assert len(batches_of(fetched(answer)[topic, 0])) == 2
+
+
+def test_one_bad_partition_neither_delays_nor_spoils_the_others(
+    client: RawClient, topic: str
+) -> None:
+    produce(client, topic, make_batch(b"x"))
+    began = time.monotonic()
+    answer = fetch(
+        client, (topic, 0, 0, 1000), (topic, 1, 99, 1000), ("none", 0, 0, 1000),
+        (topic, 7, 0, 1000), max_wait_ms=LONG_MS, min_bytes=1 << 20,
+    )  # fmt: skip
+    assert time.monotonic() - began < SOON_S
+    answers = fetched(answer)
+    assert {key: each.error_code for key, each in answers.items()} == {
+        (topic, 0): 0,
+        (topic, 1): ErrorCode.OFFSET_OUT_OF_RANGE,
+        ("none", 0): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        (topic, 7): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    }
+    assert data_of(answers[topic, 0])
+
+
+@pytest.mark.parametrize(("offset", "code"), [(3, 0), (4, 1), (-1, 1), (2**62, 1)])
+def test_offsets_past_the_end_are_refused_at_once(
+    client: RawClient, topic: str, offset: int, code: int
+) -> None:
+    produce(client, topic, make_batch(b"a", b"b", b"c"))
+    wait_ms = 0 if code == 0 else LONG_MS
+    answer = fetch(client, (topic, 0, offset, 1000), max_wait_ms=wait_ms)
+    assert fetched(answer)[topic, 0].error_code == code
+
+
+# Sessions (KIP-227).
+
+
+def test_a_session_that_nobody_opened(client: RawClient) -> None:
+    answer = fetch(client, session=(12345, 7))
+    assert (answer.error_code, answer.session_id, answer.responses) == (
+        ErrorCode.FETCH_SESSION_ID_NOT_FOUND, 0, [],
+    )  # fmt: skip
+
+
+def test_no_session_is_no_session(client: RawClient, topic: str) -> None:
+    assert fetch(client, (topic, 0, 0, 1000), session=(0, -1)).session_id == 0
+
+
+def test_the_life_of_a_session(client: RawClient, topic: str) -> None:
+    produce(client, topic, make_batch(b"x"))
+    opened = fetch(client, (topic, 0, 0, 1000), (topic, 1, 0, 1000), session=(0, 0))
+    session_id = opened.session_id
+    assert session_id != 0
+    assert set(fetched(opened)) == {(topic, 0), (topic, 1)}
+    wrong = fetch(client, session=(session_id, 5))
+    assert (wrong.error_code, wrong.responses) == (ErrorCode.INVALID_FETCH_SESSION_EPOCH, [])
+    # Partition 0 is read on from 1, where there is nothing; nothing has changed in 1.
+    following = fetch(client, (topic, 0, 1, 1000), session=(session_id, 1))
+    assert (following.error_code, following.session_id, following.responses) == (0, session_id, [])
+    produce(client, topic, make_batch(b"y"), partition=1)
+    changed = fetch(client, session=(session_id, 2))
+    assert set(fetched(changed)) == {(topic, 1)}
+    closed = fetch(client, (topic, 0, 0, 1000), session=(session_id, -1))
+    assert (closed.error_code, closed.session_id) == (0, 0)
+    assert data_of(fetched(closed)[topic, 0])
+    gone = fetch(client, session=(session_id, 3))
+    assert gone.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+
+
+# Leader epochs (KIP-320).
+
+
+@pytest.mark.parametrize(
+    ("current", "code"),
+    [(-1, 0), (1, 0), (0, ErrorCode.FENCED_LEADER_EPOCH), (2, ErrorCode.UNKNOWN_LEADER_EPOCH)],
+)
+def test_the_clients_leader_epoch_is_checked(current: int, code: int) -> None:
+    with Broker() as broker:
+        broker.create_topic("t")
+        broker.restart()
+        with RawClient(broker.port) as client:
+            wanted = FetchPartition(
+                partition=0,
+                fetch_offset=0,
+                current_leader_epoch=current,
+                partition_max_bytes=1000,
+            )
+            request = FetchRequest(
+                max_wait_ms=0, min_bytes=1, topics=[FetchTopic(topic="t", partitions=[wanted])]
+            )
+            (answer,) = client.call(request, 11).responses[0].partitions
+            assert answer.error_code == code
