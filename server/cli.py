@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "topics": ("barnabas.server.commands.topics", "topics", "List, create, alter, delete topics."),
     "produce": ("barnabas.server.commands.produce", "produce", "Send lines, CSV or JSON lines."),
     "consume": ("barnabas.server.commands.consume", "consume", "Print the records of a topic."),
+    "groups": ("barnabas.server.commands.groups", "groups", "Look at groups, move their offsets."),
     "configs": ("barnabas.server.commands.configs", "configs", "Get and set settings."),
     "cluster": ("barnabas.server.commands.cluster", "cluster", "Show the brokers."),
     "log": ("barnabas.server.commands.log", "log", "Look into, check and mend log files."),

@@ -36,7 +36,7 @@ FORMATS = click.Choice([how.value for how in Format])
 @click.option("--max", "most", type=click.IntRange(1), metavar="N", help="Stop after N records.")
 @click.option("--follow", is_flag=True, help="Go on with what comes; Ctrl-C ends.")
 @click.option("--format", "form", default="value", show_default=True, metavar="FORMAT",
-              help="value, key-value, full, json, or a template like '{offset} {key}'.")  # fmt: skip
+              help="value, key-value, full, json, or like '{offset} {key}'.")  # fmt: skip
 @click.option("--keys", type=FORMATS, default="auto", show_default=True, help="How bytes show.")
 @click.option("--values", type=FORMATS, default="auto", show_default=True, help="How bytes show.")
 @click.option("--committed", is_flag=True, help="Leave out what no transaction has committed.")
