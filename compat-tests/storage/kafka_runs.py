@@ -24,7 +24,8 @@ from confluent_kafka import TopicPartition as Place
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from kafka_server import ApacheKafka
-from our_logs import NOW_MS, TOPICS, Contents, write_data_directory
+from our_logs import TOPICS, Contents, write_data_directory
+from partition_writer import NOW_MS
 from same_appends import PHASES, TRANSACTIONS, Append, again_topics, appends, same_topics
 
 from barnabas.storage import checkpoints

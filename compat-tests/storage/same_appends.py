@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from our_logs import NOW_MS, sample
+from partition_writer import NOW_MS, sample
 
 from barnabas.storage.batch import HEADER, MAGIC_V2, BatchHeader, walk
 from barnabas.storage.builder import build_batch, pack_batch

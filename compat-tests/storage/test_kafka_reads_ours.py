@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from kafka_runs import LAST_KEY, KafkaRun
-from our_logs import NOW_MS, TOPICS
+from our_logs import TOPICS
+from partition_writer import NOW_MS
 from same_appends import PHASES, batches
 
 from barnabas.server.log_tools.verify import DirectoryCheck
