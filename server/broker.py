@@ -119,6 +119,7 @@ class Broker:
 
     async def start(self) -> None:
         """Bring the broker up. Raises StartFailed with what to do about it."""
+        check_supported(self.config)
         try:
             self._lock_disks()
             self._open_registry()
@@ -387,6 +388,23 @@ class Broker:
 
     def _timer_failed(self, error: Exception) -> None:
         self.log.unexpected("a timer failed", error)
+
+
+def check_supported(config: BrokerConfig) -> None:
+    """Refuse what would silently not be done. Raises StartFailed."""
+    if config.zookeeper_connect:
+        raise StartFailed(
+            "Apache ZooKeeper is not supported yet; leave `zookeeper.connect` empty "
+            "and the broker keeps its registry itself"
+        )
+    for endpoint in config.endpoints:
+        if endpoint.protocol != "PLAINTEXT":
+            raise StartFailed(
+                f"{endpoint.protocol} is not supported yet (listener {endpoint.listener}); "
+                "set `listeners` to PLAINTEXT ones"
+            )
+    if config.authorizer_class_name:
+        raise StartFailed("ACLs are not supported yet; leave `authorizer.class.name` empty")
 
 
 def _limits(config: BrokerConfig) -> Limits:

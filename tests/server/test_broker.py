@@ -1,0 +1,84 @@
+"""A broker that cannot do its job says why in one sentence, and leaves nothing behind."""
+
+import asyncio
+import socket
+from pathlib import Path
+
+import pytest
+
+from barnabas.server.broker import Broker, StartFailed
+from barnabas.server.config import load_config
+from barnabas.server.testing.broker import Broker as InProcess
+
+
+def start(folder: Path, **settings: str) -> str:
+    """Why the broker did not start."""
+    wanted = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(folder)}
+    wanted |= {name.replace("_", "."): value for name, value in settings.items()}
+
+    async def run() -> None:
+        await Broker(load_config((), wanted)).start()
+
+    with pytest.raises(StartFailed) as failure:
+        asyncio.run(run())
+    return str(failure.value)
+
+
+def test_a_port_that_is_taken(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        reason = start(tmp_path, listeners=f"PLAINTEXT://127.0.0.1:{port}")
+    assert f"127.0.0.1:{port}" in reason and "`listeners`" in reason
+
+
+def test_a_data_directory_that_is_in_use(tmp_path: Path) -> None:
+    with InProcess(data_dir=tmp_path):
+        assert "`log.dirs`" in start(tmp_path)
+
+
+def test_a_data_directory_of_another_broker(tmp_path: Path) -> None:
+    with InProcess(data_dir=tmp_path):
+        pass
+    reason = start(tmp_path, broker_id="7")
+    assert "meta.properties" in reason or "broker" in reason
+
+
+def test_a_start_that_failed_can_be_tried_again(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        start(tmp_path, listeners=f"PLAINTEXT://127.0.0.1:{port}")
+    with InProcess(data_dir=tmp_path) as broker:
+        assert broker.create_topic("t") == "t"
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"zookeeper_connect": "127.0.0.1:2181"}, "`zookeeper.connect`"),
+        ({"authorizer_class_name": "x.Y"}, "`authorizer.class.name`"),
+        (
+            {
+                "listeners": "SASL_PLAINTEXT://127.0.0.1:0",
+                "security_inter_broker_protocol": "SASL_PLAINTEXT",
+            },
+            "`listeners`",
+        ),
+    ],
+)
+def test_what_is_not_built_yet_is_refused(
+    tmp_path: Path, settings: dict[str, str], named: str
+) -> None:
+    assert named in start(tmp_path, **settings)
+
+
+def test_topics_and_records_outlive_a_restart_and_a_crash(tmp_path: Path) -> None:
+    with InProcess(data_dir=tmp_path) as broker:
+        broker.create_topic("kept", 3, {"retention.ms": 1234567})
+        broker.restart()
+        topic = broker.server.metadata.topics["kept"]
+        assert [p.leader_id for p in topic.partitions] == [broker.server.broker_id] * 3
+        broker.kill()
+        broker.start()
+        config = broker.run(broker.server.topic_config("kept"))
+        assert config.retention_ms == 1234567
+        assert broker.server.metadata.topics["kept"].topic_id == topic.topic_id
