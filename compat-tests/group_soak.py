@@ -38,6 +38,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from families import AIOKAFKA, FRANZ_GO, KAFKA_PYTHON, LIBRDKAFKA
 from kafka_server import free_ports
+from oracles import stop
 
 KINDS = (LIBRDKAFKA, KAFKA_PYTHON, AIOKAFKA, FRANZ_GO)
 TOPIC, GROUP = "soak", "soak"
@@ -91,9 +92,10 @@ class OwnBroker:
 
     def kill(self) -> None:
         """SIGKILL."""
-        assert self._process is not None
+        assert self._process is not None and self._process.stdout is not None
         self._process.kill()
         self._process.wait()
+        self._process.stdout.close()
 
     def cpu_seconds(self) -> float:
         """What the present process has used."""
@@ -110,8 +112,7 @@ class OwnBroker:
     def close(self) -> None:
         """End it."""
         assert self._process is not None
-        self._process.terminate()
-        self._process.wait(30)
+        stop(self._process)
 
 
 # --- what was written ---------------------------------------------------------------------
