@@ -1,6 +1,7 @@
 """Requests about topics and settings, in the few words that tests want to spend on them."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from barnabas.server.configs.resources import ResourceType
 from barnabas.wire.messages.create_topics import (
@@ -69,7 +70,7 @@ def create(
     return results
 
 
-def create_code(client: RawClient, topic: CreatableTopic, **options: int) -> int:
+def create_code(client: RawClient, topic: CreatableTopic, **options: Any) -> int:
     """The error code that creating one topic answers."""
     return create(client, topic, **options)[0].error_code
 

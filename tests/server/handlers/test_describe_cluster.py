@@ -1,5 +1,7 @@
 """DescribeCluster agrees with Metadata."""
 
+from typing import Any
+
 import pytest
 
 from barnabas.wire.error_codes import ErrorCode
@@ -13,7 +15,7 @@ EVERYTHING = (
 )
 
 
-def described(client: RawClient, version: int, **fields: int) -> DescribeClusterResponse:
+def described(client: RawClient, version: int, **fields: Any) -> DescribeClusterResponse:
     request = DescribeClusterRequest(
         include_cluster_authorized_operations=bool(fields.pop("operations", False)), **fields
     )

@@ -16,7 +16,9 @@ Wanted = list[tuple[str, list[int]]] | None
 
 
 def described(client: RawClient, wanted: Wanted, version: int = 5) -> list[DescribeLogDirsResult]:
-    topics = wanted and [DescribableLogDirTopic(topic=t, partitions=p) for t, p in wanted]
+    topics = None
+    if wanted is not None:
+        topics = [DescribableLogDirTopic(topic=t, partitions=p) for t, p in wanted]
     answer = client.call(DescribeLogDirsRequest(topics=topics), version)
     assert answer.error_code == 0
     results: list[DescribeLogDirsResult] = answer.results

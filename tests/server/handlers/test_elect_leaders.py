@@ -20,7 +20,9 @@ Wanted = list[tuple[str, list[int]]] | None
 def elect(
     client: RawClient, wanted: Wanted, election_type: int = PREFERRED, version: int = 2
 ) -> ElectLeadersResponse:
-    topics = wanted and [TopicPartitions(topic=t, partitions=p) for t, p in wanted]
+    topics = None
+    if wanted is not None:
+        topics = [TopicPartitions(topic=t, partitions=p) for t, p in wanted]
     request = ElectLeadersRequest(
         election_type=election_type, topic_partitions=topics, timeout_ms=5000
     )
