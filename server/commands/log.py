@@ -9,6 +9,7 @@ import click
 from barnabas.server.log_tools.files import BadPath
 from barnabas.server.log_tools.formats import Format
 from barnabas.server.log_tools.internal_topics import RECORDS
+from barnabas.storage.errors import StorageError
 
 BAD_INPUT = 2
 FORMATS = click.Choice([how.value for how in Format])
@@ -106,14 +107,14 @@ def _run(work: Callable[[], bool]) -> None:
             is_well = work()
         except BrokenPipeError:
             raise
-        except (BadPath, OSError) as error:
+        except (BadPath, OSError, StorageError) as error:
             print(f"barnabas: {_reason(error)}", file=sys.stderr)
             sys.exit(BAD_INPUT)
         sys.stdout.flush()
         sys.exit(0 if is_well else 1)
 
 
-def _reason(error: BadPath | OSError) -> str:
+def _reason(error: BadPath | OSError | StorageError) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {(error.strerror or 'cannot be read').lower()}"
     return str(error)

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 
 from barnabas.server.log_tools.segment_rows import Row
 from barnabas.server.log_tools.text import Line, line_of
@@ -20,7 +21,7 @@ def emitter(*, as_json: bool) -> Emit:
     """A function that prints one row to the standard output."""
     if as_json:
         write = sys.stdout.write
-        encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+        encode = json.JSONEncoder(separators=(",", ":")).encode
 
         def emit_json(row: Row) -> None:
             write(encode(row) + "\n")
@@ -31,7 +32,12 @@ def emitter(*, as_json: bool) -> Emit:
 
 
 def line_printer() -> Callable[[Line], None]:
-    """A function that prints one line, coloured on a terminal."""
+    """A function that prints one line, coloured on a terminal.
+
+    What cannot be encoded there, also bytes of a header's name that are no UTF-8, is escaped.
+    """
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     if not sys.stdout.isatty():
         write = sys.stdout.write
         return lambda line: void(write(line.text + "\n"))

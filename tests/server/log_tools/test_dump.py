@@ -111,6 +111,22 @@ def test_lines_for_people_about_old_formats_and_internal_topics(tmp_path: Path) 
     assert raw[2]["key"] == {"base64": "AAIAAWc="}
 
 
+def test_text_that_is_none_or_does_not_fit_the_terminal(tmp_path: Path) -> None:
+    """A header's name need not be UTF-8, and not every output takes all of Unicode."""
+    directory = tmp_path / "orders-0"
+    directory.mkdir()
+    headers = ((b"\xff".decode("utf-8", "surrogateescape"), "clé".encode()),)
+    data = build_batch([Record(0, NOW_MS, "clé".encode(), None, headers)])
+    (directory / "00000000000000000000.log").write_bytes(data)
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    lines = subprocess.run(
+        [*COMMAND, str(directory)], capture_output=True, check=True, env=environment
+    ).stdout.splitlines()
+    assert lines[2].endswith(b'  "cl\\xe9" = null  \\udcff:"cl\\xe9"')
+    (*_, record) = run_log("dump", directory, "--json").rows
+    assert (record["key"], record["headers"]) == ("clé", [["\udcff", "clé"]])
+
+
 def test_goes_on_behind_damage_and_says_so_with_its_exit_code(orders: Path) -> None:
     log = segment_files(orders, "log")[0]
     content = bytearray(log.read_bytes())

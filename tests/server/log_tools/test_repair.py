@@ -104,6 +104,18 @@ def test_keeps_out_of_a_running_brokers_directory(tmp_path: Path) -> None:
     assert dry.code == 0
 
 
+def test_a_disk_that_fails_is_one_sentence(tmp_path: Path) -> None:
+    """Here because there is a directory where recovery needs to write a file."""
+    directory = tmp_path / "orders-0"
+    write_log(directory)
+    segment_files(directory, "snapshot")[-1].unlink()
+    (directory / "00000000000000000022.snapshot").mkdir()
+    ran = run_log("repair", directory)
+    assert ran.code == 2
+    assert ran.errors.startswith("barnabas: ")
+    assert ran.errors.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
