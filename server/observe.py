@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from barnabas.server.delayed import Delayed
+from barnabas.server.groups.observe import observe_groups
 from barnabas.server.metrics import Source, Values
 from barnabas.wire.api import ApiKey
 
@@ -22,6 +23,7 @@ def observe(broker: "Broker") -> None:
     """Show what the broker's parts know among its metrics; call once, when they are made."""
     for show in (_replicas, _logs, _requests, _waits, _sessions, _controller):
         show(broker)
+    observe_groups(broker.groups, broker.metrics)
 
 
 async def serve_observations(broker: "Broker") -> "HttpServer | None":

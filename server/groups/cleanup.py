@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from barnabas.server.clock import Clock
 from barnabas.server.config import BrokerConfig
 from barnabas.server.errors import ApiError
+from barnabas.server.groups.counts import GroupCounts
 from barnabas.server.groups.expiry import expired_offsets, is_forgettable
 from barnabas.server.groups.group import CONSUMER, Group
 from barnabas.server.groups.offsets import TopicPartition
@@ -27,15 +28,20 @@ class Cleanup:
     """Takes offsets and whole groups away."""
 
     def __init__(
-        self, config: BrokerConfig, clock: Clock, rebalance: Rebalance, writer: Writer, log: Log
+        self,
+        config: BrokerConfig,
+        clock: Clock,
+        rebalance: Rebalance,
+        writer: Writer,
+        counts: GroupCounts,
+        log: Log,
     ) -> None:
+        self._counts = counts
         self._config = config
         self._clock = clock
         self._rebalance = rebalance
         self._writer = writer
         self._log = log
-        self.expired_count = 0
-        self.deleted_count = 0
 
     def expire(self, group: Group) -> None:
         """Remove what has expired, and the group if nothing is left of it."""
@@ -44,7 +50,7 @@ class Cleanup:
         retention_ms = self._config.offsets_retention_minutes * MINUTE_MS
         expired = expired_offsets(group, self._clock.now_ms(), retention_ms)
         if expired:
-            self.expired_count += len(expired)
+            self._counts.offset_expiration_count += len(expired)
             self._log.info("offsets expired", group=group.group_id, offsets=len(expired))
         if expired or is_forgettable(group):
             self.remove_offsets(group, expired)
@@ -65,7 +71,7 @@ class Cleanup:
             if has_members and group.is_subscribed_to(topic):
                 results[topic, partition] = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
         free = [key for key, code in results.items() if code is ErrorCode.NONE]
-        self.deleted_count += len(free)
+        self._counts.offset_deletion_count += len(free)
         self.remove_offsets(group, free)
         return results
 
@@ -85,7 +91,7 @@ class Cleanup:
         if group.state is not GroupState.EMPTY:
             raise ApiError(ErrorCode.NON_EMPTY_GROUP)
         keys = [(topic, partition) for topic, partition, _ in group.offsets]
-        self.deleted_count += len(keys)
+        self._counts.offset_deletion_count += len(keys)
         tombstones: list[KeyAndValue] = [
             (encode_offset_key(group.group_id, topic, partition), None) for topic, partition in keys
         ]

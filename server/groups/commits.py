@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from barnabas.server.config import BrokerConfig
 from barnabas.server.errors import ApiError
+from barnabas.server.groups.counts import GroupCounts
 from barnabas.server.groups.group import Group
 from barnabas.server.groups.offsets import Commits
 from barnabas.server.groups.records import (
@@ -46,7 +47,10 @@ class Committer:
 class Committing:
     """Serves commits for one group at a time."""
 
-    def __init__(self, config: BrokerConfig, sessions: Sessions, writer: Writer) -> None:
+    def __init__(
+        self, config: BrokerConfig, sessions: Sessions, writer: Writer, counts: GroupCounts
+    ) -> None:
+        self._counts = counts
         self._config = config
         self._sessions = sessions
         self._writer = writer
@@ -73,6 +77,7 @@ class Committing:
         def written(error: ErrorCode, log_offset: int) -> None:
             offsets.end_write(commits)
             if error is ErrorCode.NONE:
+                self._counts.offset_commit_count += len(commits)
                 for (topic, partition), committed in commits.items():
                     committed.log_offset = log_offset
                     offsets.put(topic, partition, committed)
@@ -99,6 +104,7 @@ class Committing:
         def written(error: ErrorCode, log_offset: int) -> None:
             offsets.end_write(commits)
             if error is ErrorCode.NONE:
+                self._counts.offset_commit_count += len(commits)
                 for committed in commits.values():
                     committed.log_offset = log_offset
                 offsets.add_transactional(producer_id, commits)

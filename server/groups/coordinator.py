@@ -16,6 +16,7 @@ from barnabas.server.cluster.metadata import ClusterMetadata
 from barnabas.server.config import BrokerConfig
 from barnabas.server.delayed import Delayed
 from barnabas.server.errors import ApiError
+from barnabas.server.groups.counts import GroupCounts
 from barnabas.server.groups.leadership import Leadership
 from barnabas.server.groups.partitioning import OFFSETS_TOPIC, partition_for
 from barnabas.server.groups.shards import Shard, Shards
@@ -52,7 +53,8 @@ class GroupCoordinator:
         self._config = config
         self._clock = clock
         self._metadata = metadata
-        self._parts = (config, clock, produces, fetches, flush, log)
+        self.counts = GroupCounts()
+        self._parts = (config, clock, produces, fetches, flush, self.counts, log)
         self.shards = Shards()
         self.leadership = Leadership(self.shards, config, clock, lambda: self._services, log)
         self._check_timer: Timer | None = None

@@ -8,6 +8,7 @@ from barnabas.server.config import BrokerConfig
 from barnabas.server.delayed import Delayed
 from barnabas.server.groups.cleanup import Cleanup
 from barnabas.server.groups.commits import Committing
+from barnabas.server.groups.counts import GroupCounts
 from barnabas.server.groups.group import Group
 from barnabas.server.groups.joining import Joining
 from barnabas.server.groups.rebalance import Rebalance
@@ -27,15 +28,16 @@ class Services:
         produces: Delayed,
         fetches: Delayed,
         flush: Flush,
+        counts: GroupCounts,
         log: Log,
     ) -> None:
         self._clock = clock
         self.writer = Writer(config, clock, produces, fetches, flush)
         self.rebalance = Rebalance(config, clock, self.writer, log)
         self.joining = Joining(config, self.rebalance, self.writer)
-        self.syncing = Syncing(clock, self.rebalance, self.writer)
-        self.committing = Committing(config, self.rebalance.sessions, self.writer)
-        self.cleanup = Cleanup(config, clock, self.rebalance, self.writer, log)
+        self.syncing = Syncing(clock, self.rebalance, self.writer, counts)
+        self.committing = Committing(config, self.rebalance.sessions, self.writer, counts)
+        self.cleanup = Cleanup(config, clock, self.rebalance, self.writer, counts, log)
 
     def new_group(self, group_id: str, shard: Shard) -> Group:
         """An empty group."""

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from barnabas.server.clock import Clock
 from barnabas.server.delayed import Deferred
 from barnabas.server.errors import ApiError
+from barnabas.server.groups.counts import GroupCounts
 from barnabas.server.groups.group import Group
 from barnabas.server.groups.members import Member
 from barnabas.server.groups.rebalance import Rebalance
@@ -28,7 +29,10 @@ _STORE_ERRORS = {
 class Syncing:
     """Serves members of a generation."""
 
-    def __init__(self, clock: Clock, rebalance: Rebalance, writer: Writer) -> None:
+    def __init__(
+        self, clock: Clock, rebalance: Rebalance, writer: Writer, counts: GroupCounts
+    ) -> None:
+        self._counts = counts
         self._clock = clock
         self._rebalance = rebalance
         self._writer = writer
@@ -72,6 +76,7 @@ class Syncing:
 
     def _hand_out(self, group: Group, assignments: Mapping[str, bytes]) -> None:
         group.move(GroupEvent.ASSIGNED, self._clock.now_ms())
+        self._counts.group_completed_rebalance_count += 1
         for member in tuple(group.members.by_id.values()):
             member.assignment = assignments.get(member.member_id, b"")
             if member.syncing is not None:

@@ -1,0 +1,40 @@
+"""What the coordinator knows of its groups, under the names of Kafka's metrics."""
+
+from collections import Counter
+from functools import partial
+
+from barnabas.server.groups.coordinator import GroupCoordinator
+from barnabas.server.metrics import Metrics
+
+_MANAGER = "kafka_coordinator_group_groupmetadatamanager"
+_COORDINATOR = "kafka_server_group_coordinator_metrics"
+_STATES = ("PreparingRebalance", "CompletingRebalance", "Stable", "Empty", "Dead")
+
+
+def observe_groups(groups: GroupCoordinator, metrics: Metrics) -> None:
+    """Show them; everything is counted when it is asked for."""
+
+    def in_state(name: str) -> int:
+        return Counter(group.state.value for group in groups.shards.groups())[name]
+
+    def group_count() -> int:
+        return sum(1 for _ in groups.shards.groups())
+
+    def offset_count() -> int:
+        return sum(len(group.offsets) for group in groups.shards.groups())
+
+    metrics.gauge(f"{_MANAGER}_numgroups", "groups coordinated here", group_count)
+    metrics.gauge(f"{_MANAGER}_numoffsets", "committed offsets of all groups", offset_count)
+    for state in _STATES:
+        metrics.gauge(
+            f"{_MANAGER}_numgroups{state.lower()}",
+            f"groups in state {state}",
+            partial(in_state, state),
+        )
+    for name, text in (
+        ("offset_commit_count", "offsets committed"),
+        ("offset_expiration_count", "offsets that expired"),
+        ("offset_deletion_count", "offsets deleted on request"),
+        ("group_completed_rebalance_count", "rebalances completed"),
+    ):
+        metrics.counter(f"{_COORDINATOR}_{name}", text, partial(getattr, groups.counts, name))
