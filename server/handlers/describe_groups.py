@@ -20,8 +20,10 @@ from barnabas.wire.messages.describe_groups import (
 )
 
 VERSIONS = Versions(0, 6)
-# Bits of AclOperation that apply to a group: read, delete, describe, and those of its configs.
+# Bits of AclOperation that apply to a group: read, delete, describe; in 4.x those of its
+# configs, too: describe and alter.
 GROUP_OPERATIONS = sum(1 << code for code in (3, 6, 8))
+CONFIG_OPERATIONS = sum(1 << code for code in (10, 11))
 
 
 def handle(request: DescribeGroupsRequest, context: RequestContext) -> DescribeGroupsResponse:
@@ -44,6 +46,8 @@ def _describe(
         answer = _described(group)
     if request.include_authorized_operations and not answer.error_code:
         answer.authorized_operations = GROUP_OPERATIONS
+        if context.broker.config.release >= 4:
+            answer.authorized_operations |= CONFIG_OPERATIONS
     return answer
 
 

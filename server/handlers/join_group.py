@@ -11,6 +11,7 @@ from typing import Any
 
 from barnabas.server.context import RequestContext
 from barnabas.server.delayed import Deferred
+from barnabas.server.errors import ApiError
 from barnabas.server.groups.first_use import after_creation, is_first_use
 from barnabas.server.groups.joining import JoinAttempt
 from barnabas.server.groups.responses import join_refused
@@ -35,7 +36,10 @@ def handle(
 def _join(request: JoinGroupRequest, context: RequestContext) -> Answer:
     is_old = context.api_version < NULLABLE_PROTOCOL_SINCE
     deferred = _NeverNull() if is_old else Deferred[JoinGroupResponse]()
-    answer = context.broker.groups.join(_attempt(request, context, deferred))
+    try:
+        answer = context.broker.groups.join(_attempt(request, context, deferred))
+    except ApiError as error:
+        answer = join_refused(request.member_id, error.code)
     if is_old and isinstance(answer, JoinGroupResponse):
         _without_null(answer)
     return answer

@@ -56,4 +56,4 @@ def test_operations_are_told_when_asked_for(broker: Broker) -> None:
         request = DescribeGroupsRequest(groups=[member.group], include_authorized_operations=True)
         (group,) = member.call(request, 3).groups
         read, delete, describe = 3, 6, 8
-        assert group.authorized_operations & sum(1 << bit for bit in (read, delete, describe))
+        assert group.authorized_operations == sum(1 << bit for bit in (read, delete, describe))
