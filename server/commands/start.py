@@ -9,6 +9,8 @@ import click
 
 from barnabas.server.config import BrokerConfig, ConfigError, load_config
 
+DEFAULT_ADDRESS = "127.0.0.1:9092"
+
 
 @click.command()
 @click.option(
@@ -58,9 +60,22 @@ async def _serve(config: BrokerConfig) -> int:
         return 1
     for listener in broker.listeners:
         print(f"listening on {listener.host}:{listener.port} ({listener.name})", flush=True)
+    if sys.stdout.isatty():
+        print(_hint(f"{broker.listeners[0].host}:{broker.listeners[0].port}"), flush=True)
     await stopping.wait()
     await broker.stop()
     return 0
+
+
+def _hint(address: str) -> str:
+    """What to try next, for somebody at a terminal; Ctrl-C is how this ends."""
+    where = "" if address == DEFAULT_ADDRESS else f" --bootstrap {address}"
+    return (
+        "\nTry in another terminal:\n"
+        f"  echo hello | barnabas produce greetings --create{where}\n"
+        f"  barnabas consume greetings{where}\n"
+        f"Any Kafka client can connect to {address}. Ctrl-C stops the broker.\n"
+    )
 
 
 def _fail(message: str, code: int) -> None:
