@@ -35,6 +35,16 @@ class Consumers:
         }
         return {partition: offset for partition, offset in offsets.items() if offset is not None}
 
+    async def delete_all(self) -> None:
+        """Forget every old consumer group: members, claims and offsets."""
+        for group in await self._store.children(paths.CONSUMERS):
+            await self._delete(f"{paths.CONSUMERS}/{group}")
+
+    async def _delete(self, path: str) -> None:
+        for name in await self._store.children(path):
+            await self._delete(f"{path}/{name}")
+        await self._store.delete(path)
+
 
 def _offset(znode: Znode | None) -> int | None:
     if znode is None or not znode.data:

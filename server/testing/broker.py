@@ -19,6 +19,7 @@ from typing import Any, Self, TypeVar
 from barnabas.server.broker import Broker as ServerBroker
 from barnabas.server.config import BrokerConfig, load_config
 from barnabas.server.logs import Logs
+from barnabas.server.registry.configs import BROKERS
 from barnabas.server.testing.clock import TestClock
 from barnabas.server.testing.faults import TestFaults
 from barnabas.server.testing.requests import RequestLog
@@ -185,9 +186,12 @@ class Broker:
         return name
 
     def clear(self) -> None:
-        """Delete every topic, internal ones and with them all groups too; forget faults."""
+        """Delete every topic, internal ones and with them all groups too; forget faults.
+
+        Settings that were changed while the broker ran are as they were at its start.
+        """
         self.faults.clear()
-        topics = self.server.topics
+        topics, registry = self.server.topics, self.server.registry
 
         async def clear() -> None:
             names = list(self.server.metadata.topics)
@@ -195,6 +199,11 @@ class Broker:
                 await topics.mark_for_deletion(name)
             for name in names:
                 await topics.wait_until_deleted(name, 10_000)
+            await registry.consumers.delete_all()
+            for name in await registry.configs.read_all(BROKERS):
+                await registry.configs.write(f"{BROKERS}/{name}", {})
+                await registry.configs.notify(f"{BROKERS}/{name}")
+            await self.server.live_settings.catch_up()
 
         self.run(clear())
 

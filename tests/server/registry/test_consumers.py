@@ -22,3 +22,13 @@ async def test_the_znodes_are_kafkas() -> None:
     assert len(wrote) == 4
     for path, data in wrote:
         assert (await one.store.get(path)).data == (data.encode() or None)
+
+
+async def test_all_can_be_forgotten() -> None:
+    _, (one,) = await ruling()
+    await one.consumers.delete_all()
+    await one.consumers.write_offset("g", "t1", 0, 42)
+    await one.consumers.write_offset("other", "t2", 3, 1)
+    await one.consumers.delete_all()
+    assert await one.consumers.read_offsets("g", [("t1", 0)]) == {}
+    assert await one.store.children("/consumers") == []
