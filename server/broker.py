@@ -8,6 +8,7 @@ Nothing is global: two brokers in one process share no state but what they are g
 
 import asyncio
 import socket
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -373,6 +374,9 @@ class Broker:
         for partition in self.replicas.directory_failed(directory.path):
             self.fetches.complete_all(partition.key)
             self.produces.complete_all(partition.key)
+            if partition.topic == OFFSETS_TOPIC:
+                resigned = self.groups.leadership.resigned
+                self.clock.call_later(0, partial(resigned, partition.index))
         if not any(each.is_online for each in self.disks.directories) and not self.failed.done():
             self.failed.set_result("the last data directory failed; see `log.dirs`")
 

@@ -15,6 +15,7 @@ from barnabas.server.errors import ApiError
 from barnabas.server.groups.partitioning import OFFSETS_TOPIC
 
 R = TypeVar("R")
+CREATION_TIMEOUT_MS = 5_000
 
 
 def is_first_use(context: RequestContext) -> bool:
@@ -25,7 +26,9 @@ def is_first_use(context: RequestContext) -> bool:
 async def after_creation(context: RequestContext, serve: Callable[[], R | Deferred[R]]) -> R:
     """Make the topic, then serve the request."""
     try:
-        await context.broker.topics.ensure_internal(OFFSETS_TOPIC)
+        topics = context.broker.topics
+        if not await topics.ensure_internal(OFFSETS_TOPIC):
+            await topics.wait_until_served(OFFSETS_TOPIC, CREATION_TIMEOUT_MS)
     except ApiError as error:
         context.broker.log.warn("cannot create __consumer_offsets", error=error)
     answer = serve()

@@ -30,6 +30,16 @@ def test_kinds_of_coordinators_that_are_not_here(client: RawClient) -> None:
         assert (found.error_code, found.node_id) == (ErrorCode.INVALID_REQUEST, -1)
 
 
+def test_many_first_questions_at_once() -> None:
+    with Broker({"offsets.topic.num.partitions": 50}) as broker:
+        clients = [RawClient(broker.port) for _ in range(8)]
+        for client in clients:
+            client.send(FindCoordinatorRequest(key="g"), 2)
+        assert [client.receive().error_code for client in clients] == [0] * 8
+        for client in clients:
+            client.sock.close()
+
+
 def test_the_first_question_makes_the_topic() -> None:
     with Broker({"offsets.topic.num.partitions": 7}) as broker, RawClient(broker.port) as client:
         assert client.call(MetadataRequest(topics=None), 9).topics == []

@@ -2,8 +2,11 @@
 
 import pytest
 
+from barnabas.server.groups.commits import Committer
+from barnabas.server.groups.offsets import CommittedOffset
 from barnabas.server.testing.broker import Broker
 from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.messages.delete_topics import DeleteTopicsRequest
 from barnabas.wire.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -81,6 +84,42 @@ def test_version_10_names_topics_by_id(client: RawClient) -> None:
     groups = [OffsetFetchRequestGroup(group_id=group, topics=None)]
     (everything,) = client.call(OffsetFetchRequest(groups=groups), 10).groups[0].topics
     assert everything.topic_id == made.topic_id
+
+
+def test_a_deleted_topic_has_no_offsets(broker: Broker, client: RawClient) -> None:
+    group, gone, kept = unique("deleted"), unique("gone"), unique("kept")
+    create(client, new_topic(gone), new_topic(kept))
+    for name in (gone, kept):
+        commit(client, group, name, 5)
+    client.call(DeleteTopicsRequest(topic_names=[gone], timeout_ms=10_000), 5)
+    assert offsets(client, group, None) == {(kept, 0): (5, "", 0)}
+    create(client, new_topic(gone))
+    assert offsets(client, group, gone, 0)[gone, 0][0] == -1
+
+
+@pytest.mark.parametrize("version", [7, 9])
+def test_an_offset_that_a_transaction_may_replace(
+    broker: Broker, client: RawClient, topic: str, version: int
+) -> None:
+    group = unique("unstable")
+    commit(client, group, topic, 5, 6)
+    pending = {(topic, 0): CommittedOffset(7)}
+    groups = broker.server.groups
+    broker.call(
+        lambda: groups.commit_in_transaction(group, Committer(), 99, 0, pending, lambda _: None)
+    )
+
+    def fetch(stable: bool) -> list[tuple[int, int]]:
+        request = fetch_request(group, version, topic, 0, 1, stable=stable)
+        request.require_stable = stable
+        response = client.call(request, version)
+        found = response.groups[0].topics if version >= 8 else response.topics
+        return [(p.committed_offset, p.error_code) for p in found[0].partitions]
+
+    assert fetch(stable=True) == [(-1, ErrorCode.UNSTABLE_OFFSET_COMMIT), (6, 0)]
+    assert fetch(stable=False) == [(5, 0), (6, 0)]
+    broker.call(lambda: groups.end_transaction(99, range(4), True))
+    assert fetch(stable=True) == [(7, 0), (6, 0)]
 
 
 def test_a_group_that_is_not_coordinated_here(topic: str) -> None:
