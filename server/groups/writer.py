@@ -103,7 +103,8 @@ class Writer:
         def is_ready(_: object) -> bool:
             return partition.is_settled(end, acks) or not partition.is_leader
 
+        timeout_ms = self._config.offsets_commit_timeout_ms
+        wait = self._produces.park([partition.key], timeout_ms, is_ready, lambda: None)
+        wait.then(settle)
         if partition.is_flush_due(end):
             self._flush(partition.log, partial(self._produces.complete, partition.key))
-        timeout_ms = self._config.offsets_commit_timeout_ms
-        self._produces.park([partition.key], timeout_ms, is_ready, lambda: None).then(settle)

@@ -1,5 +1,8 @@
 """Committing offsets: who may, what is kept, what a transaction does."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from barnabas.server.errors import ApiError
@@ -10,7 +13,7 @@ from barnabas.server.groups.states import GroupState
 from barnabas.storage.batch import NO_PRODUCER_ID
 from barnabas.wire.error_codes import ErrorCode
 
-from .world import Client, World, stable
+from .world import CONFIG, Client, World, stable
 
 PRODUCER = 77
 
@@ -173,3 +176,31 @@ def test_a_leader_that_moves_meanwhile_is_no_coordinator(world: World) -> None:
     assert client.heartbeat() is ErrorCode.NOT_COORDINATOR
     assert world.commit(1) is ErrorCode.NOT_COORDINATOR
     assert world.clock.timer_count() == 1
+
+
+@pytest.mark.parametrize("codec", range(5))
+def test_the_topics_codec(tmp_path: Path, codec: int) -> None:
+    world = World(tmp_path, {"offsets.topic.compression.codec": codec})
+    assert world.commit(5) is ErrorCode.NONE
+    assert world.records()[0][0].codec == codec
+    world.reload()
+    assert world.committed() == 5
+    world.close()
+
+
+def test_acks_1_waits_for_nobody(tmp_path: Path) -> None:
+    world = World(tmp_path, {"offsets.commit.required.acks": 1})
+    partition = world.replicas.require("__consumer_offsets", 0)
+    partition.isr = partition.replicas = (0, 1)
+    assert world.commit(5) is ErrorCode.NONE
+    world.close()
+
+
+def test_flushed_before_it_is_acknowledged(tmp_path: Path) -> None:
+    """`flush.messages` holds for the coordinator's own writes, too."""
+    world = World(tmp_path)
+    partition = world.replicas.require("__consumer_offsets", 0)
+    partition.log.update_config(replace(CONFIG, flush_messages=1))
+    assert world.commit(5) is ErrorCode.NONE
+    assert partition.log.recovery_point == partition.log.log_end_offset
+    world.close()
