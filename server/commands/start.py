@@ -9,6 +9,7 @@ import click
 
 from barnabas.server.config import BrokerConfig, ConfigError, load_config
 
+ANY_HOST = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # not an address to connect to
 DEFAULT_ADDRESS = "127.0.0.1:9092"
 
 
@@ -61,7 +62,9 @@ async def _serve(config: BrokerConfig) -> int:
     for listener in broker.listeners:
         print(f"listening on {listener.host}:{listener.port} ({listener.name})", flush=True)
     if sys.stdout.isatty():
-        print(_hint(f"{broker.listeners[0].host}:{broker.listeners[0].port}"), flush=True)
+        first = broker.listeners[0]
+        host = ANY_HOST.get(first.host, first.host)
+        print(_hint(f"{host}:{first.port}"), flush=True)
     await stopping.wait()
     await broker.stop()
     return 0
