@@ -8,6 +8,7 @@ sentence.
 import logging
 import socket
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -41,7 +42,9 @@ def kafka(module: str = "") -> Any:
     """kafka-python, or a module of it."""
     logging.getLogger("kafka").addHandler(logging.NullHandler())
     logging.getLogger("kafka").propagate = False
-    return import_module(f"kafka.{module}" if module else "kafka")
+    with warnings.catch_warnings():  # it reads its schemas in a way that Python has deprecated
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return import_module(f"kafka.{module}" if module else "kafka")
 
 
 def addresses(bootstrap: str) -> list[tuple[str, int]]:

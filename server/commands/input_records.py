@@ -107,7 +107,7 @@ def _from_json_lines(file: IO[bytes], name: str, columns: Columns) -> Iterator[R
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = json.loads(line.rstrip())
         except ValueError as error:
             raise BadInput(f"{name}:{number}: not JSON: {_reason(error)}") from error
         if not takes_apart:

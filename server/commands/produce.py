@@ -111,7 +111,7 @@ class Sending:
             self._send(producer, records, progress)
         except BadInput as error:
             producer.close()
-            sent = f"; the {self._count} before it were sent" if self._count else ""
+            sent = f"; what is before it was sent: {self._count:,} records" if self._count else ""
             raise BadInput(error.message + sent) from error
         except BaseException:
             producer.close(timeout=2)
