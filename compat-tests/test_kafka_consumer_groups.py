@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from broker_admin import BrokerAdmin, unique_name
@@ -20,7 +21,7 @@ class Group:
         self.topic, self.name = admin.create_topic("tool", 2), unique_name("tool")
         for partition in (0, 1):
             clients.run(LIBRDKAFKA, "produce", topic=self.topic, partition=partition, count=10)
-        self.options = {"group": self.name, "topic": self.topic, "commit": "sync"}
+        self.options: dict[str, Any] = {"group": self.name, "topic": self.topic, "commit": "sync"}
         clients.run(LIBRDKAFKA, "group", count=20, **self.options)
 
     def ok(self, *arguments: str) -> Outcome:
