@@ -81,7 +81,8 @@ class LiveSettings:
 
     async def _apply_topic(self, name: str) -> None:
         broker = self._broker
-        if name not in broker.metadata.topics:
+        topic = broker.metadata.topics.get(name)
+        if topic is None:
             return
         own = await broker.registry.configs.read(topic_path(name))
         try:
@@ -89,7 +90,10 @@ class LiveSettings:
         except InvalidSetting as error:
             self._log.error("a topic's settings cannot be used", topic=name, error=error)
             return
-        broker.replicas.reconfigure(name, config)
+        for info in topic.partitions:
+            partition = broker.replicas.find(name, info.index)
+            if partition is not None:
+                partition.log.update_config(config)
         self._log.info("a topic's settings changed", topic=name)
 
     async def _apply_broker(self, broker_id: int | None) -> None:

@@ -104,10 +104,6 @@ class Replicas:
                 partition.leader_id = -1
                 self._logs.delete(TopicPartition(topic, index), now_ms)
 
-    def reconfigure(self, topic: str, config: LogConfig) -> None:
-        """Use other topic settings from now on."""
-        self._logs.update_config(topic, config)
-
     def directory_failed(self, directory: str) -> list[Partition]:
         """Take the partitions of a data directory offline; which they were."""
         failed = [
