@@ -10,7 +10,7 @@
 
 from functools import partial
 
-from barnabas.server.cluster.metadata import NO_LEADER
+from barnabas.server.cluster.metadata import INTERNAL_TOPICS, NO_LEADER
 from barnabas.server.context import RequestContext
 from barnabas.server.delayed import Wait
 from barnabas.server.errors import ApiError, code_of, is_expected, message_of
@@ -30,6 +30,7 @@ from barnabas.wire.messages.produce import (
 )
 
 VERSIONS = Versions(0, 13)
+ADMIN_CLIENT = "__admin_client"  # the only client id that may write to internal topics
 # Below this error code nothing of the request may have been written; what moved is named.
 _MOVED = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
@@ -74,6 +75,8 @@ def _append_topic(
         try:
             if name is None:
                 raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
+            if name in INTERNAL_TOPICS and context.header.client_id != ADMIN_CLIENT:
+                raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION)
             partition = broker.replicas.require(name, data.index)
             if records is None:
                 raise InvalidRecord("no records")
