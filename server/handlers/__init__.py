@@ -38,7 +38,7 @@ HANDLERS: dict[ApiKey, Versions] = {
     ApiKey.CREATE_TOPICS: Versions(0, 7),
     ApiKey.DELETE_TOPICS: Versions(0, 6),
     ApiKey.DELETE_RECORDS: Versions(0, 2),
-    ApiKey.INIT_PRODUCER_ID: Versions(0, 6),
+    ApiKey.INIT_PRODUCER_ID: Versions(0, 5),
     ApiKey.OFFSET_FOR_LEADER_EPOCH: Versions(0, 4),
     ApiKey.DESCRIBE_CONFIGS: Versions(0, 4),
     ApiKey.ALTER_CONFIGS: Versions(0, 2),

@@ -14,7 +14,7 @@ from barnabas.server.handlers import Versions
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
-VERSIONS = Versions(0, 6)
+VERSIONS = Versions(0, 5)  # 4.4 holds v6 back as unstable (KIP-939)
 NO_PRODUCER_ID = NO_PRODUCER_EPOCH = -1
 
 

@@ -73,7 +73,7 @@ def test_every_difference_has_been_seen() -> None:
 def ask(broker: Broker, frame: Frame) -> Message | None:
     """Our answer to the request in the state of Kafka's; None if the connection is closed."""
     request = frame.message()
-    with RawClient(broker.port) as client:
+    with RawClient(broker.port, "__admin_client") as client:
         world = World(broker, client)
         prepare(world, frame, request)
         client.send(request, frame.version)
