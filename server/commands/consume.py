@@ -22,6 +22,7 @@ from barnabas.server.commands.record_formats import Print, printer
 from barnabas.server.log_tools.formats import Format
 
 POLL_MS = 500
+RETRY_MS = 10
 RECORDS_PER_POLL = 2000
 FORMATS = click.Choice([how.value for how in Format])
 
@@ -86,6 +87,7 @@ class Range(NamedTuple):
 def _consumer_settings(committed: bool) -> dict[str, Any]:
     return {
         "group_id": None,
+        "retry_backoff_ms": RETRY_MS,  # its own 100 ms pass before the first fetch
         "enable_auto_commit": False,
         "allow_auto_create_topics": False,
         "exclude_internal_topics": False,
