@@ -9,7 +9,6 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
@@ -67,7 +66,7 @@ def test_nothing_is_imported_that_a_command_does_not_need() -> None:
         "from barnabas.server.cli import main\n"
         "try: main(['start', '--help'])\n"
         "except SystemExit: pass\n"
-        "print(sorted({'rich', 'kafka', 'asyncio'} & set(sys.modules) - {'asyncio'}))"
+        "print(sorted({'rich', 'kafka', 'construct'} & set(sys.modules)))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert run.stdout.splitlines()[-1] == "[]"
@@ -104,12 +103,11 @@ def test_nobody_listens() -> None:
     )
 
 
-@pytest.mark.parametrize("command", [("cluster",), ("produce", "x"), ("consume", "x")])
-def test_somebody_listens_and_says_nothing(command: tuple[str, ...]) -> None:
+def test_somebody_listens_and_says_nothing() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
         started_s = time.monotonic()
-        run = barnabas(*command, "--bootstrap", address)
+        run = barnabas("cluster", "--bootstrap", address)
         assert time.monotonic() - started_s < 5
     assert run.returncode == 1
     assert f"the broker at {address} does not answer" in run.stderr
@@ -188,6 +186,3 @@ def test_start_names_its_address_first_and_says_what_to_try(tmp_path: Path) -> N
         assert f"barnabas consume greetings --bootstrap {address}" in hint
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 0
-
-
-Start = Callable[..., subprocess.Popen[bytes]]

@@ -1,9 +1,6 @@
-"""Commands run in this process against the file's broker, or in processes of their own."""
+"""Commands run in this process against the file's broker."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -44,20 +41,3 @@ def run(broker: Broker) -> Run:
         return Outcome(result.exit_code, result.stdout, result.stderr)
 
     return invoke
-
-
-@pytest.fixture
-def start(broker: Broker) -> Callable[..., subprocess.Popen[bytes]]:
-    """Start a command in a process of its own, with pipes."""
-    environment = os.environ | {"BARNABAS_BOOTSTRAP": broker.bootstrap_servers}
-
-    def begin(*arguments: str) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            [sys.executable, "-m", "barnabas", *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment,
-        )
-
-    return begin

@@ -89,12 +89,12 @@ def test_json_and_how_bytes_show(run: Run, minutes: str) -> None:
     }  # fmt: skip
 
 
-def test_what_is_no_text_is_printed_byte_for_byte(run: Run) -> None:
+def test_what_is_no_text_is_base64_in_json(run: Run) -> None:
     run("produce", "bytes", "--create", stdin=b"\xff\x00\n")
     assert run("consume", "bytes", "--json").rows[0]["value"] == {"base64": "/wA="}
 
 
-def test_a_time_of_today_is_local(run: Run, minutes: str) -> None:
+def test_a_time_without_an_offset_is_local(run: Run, minutes: str) -> None:
     local = datetime.fromtimestamp((FIRST_MS + 29 * 60_000) / 1000, UTC).astimezone()
     text = f"{local:%Y-%m-%dT%H:%M}"
     assert numbers(run("consume", minutes, "--from", text).stdout) == [29]
