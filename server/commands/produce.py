@@ -10,6 +10,7 @@ from typing import IO, Any
 import click
 
 from barnabas.server.commands.completion import complete_topics
+from barnabas.server.commands.config_requests import TOPIC, Resource, settings_of
 from barnabas.server.commands.connection import (
     Cluster,
     bootstrap_option,
@@ -27,7 +28,8 @@ from barnabas.server.commands.output import note, print_json
 from barnabas.server.commands.progress import Progress, progress_over
 
 LINGER_MS = 20
-BATCH_BYTES = 256 * 1024
+BATCH_BYTES = 900 * 1024
+CAUTIOUS_BATCH_BYTES = 16 * 1024
 BUFFER_TIMEOUT_MS = 30_000
 STANDARD_INPUT = "standard input"
 file_type = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
@@ -79,7 +81,8 @@ def produce(
         acks, compression
     )
     with _opened(path) as (file, name):
-        _check_topic(bootstrap, client_settings, topic, partition, create=create)
+        limit = _check_topic(bootstrap, client_settings, topic, partition, create=create)
+        settings["batch_size"] = min(BATCH_BYTES, limit)
         with sentences(bootstrap), progress_over(file, quiet=as_json) as progress:
             sending = Sending(settings, topic, partition, fixed)
             sending.send_all(records_of(file, name, form, columns), progress)
@@ -178,7 +181,6 @@ def _producer_settings(acks: str, compression: str) -> dict[str, Any]:
     settings: dict[str, Any] = {
         "acks": acks if acks == "all" else int(acks),
         "linger_ms": LINGER_MS,
-        "batch_size": BATCH_BYTES,
         "max_block_ms": BUFFER_TIMEOUT_MS,
         "allow_auto_create_topics": False,
         "metrics_enabled": False,
@@ -215,13 +217,25 @@ def _opened(path: Path) -> Iterator[tuple[IO[bytes], str]]:
 def _check_topic(
     bootstrap: str, client_settings: tuple[str, ...], topic: str, partition: int | None,
     *, create: bool,
-) -> None:  # fmt: skip
+) -> int:  # fmt: skip
+    """Make sure that TOPIC can take the records; the bytes of the largest batch it takes."""
     with connected(bootstrap, client_settings) as cluster:
         if create:
             _create(cluster, topic)
         count = len(cluster.topic(topic)["partitions"])
+        limit = _batch_limit_bytes(cluster, topic)
     if partition is not None and partition >= count:
         raise BadInput(f"--partition: {topic} has no partition {partition}, only 0 to {count - 1}")
+    return limit
+
+
+def _batch_limit_bytes(cluster: Cluster, topic: str) -> int:
+    """What the topic says; kafka-python splits a refused batch, and then loses its futures."""
+    try:
+        found = settings_of(cluster, Resource(TOPIC, topic), ["max.message.bytes"])
+    except Failure:
+        return CAUTIOUS_BATCH_BYTES  # not everybody may see settings
+    return int(found[0]["value"])
 
 
 def _create(cluster: Cluster, topic: str) -> None:

@@ -123,3 +123,11 @@ def test_a_topic_that_is_not_there(run: Run) -> None:
     assert outcome.code == 1
     assert "there is no topic nowhere-at-all" in outcome.stderr
     assert "nowhere-at-all" not in run("topics", "list").stdout
+
+
+def test_batches_are_no_larger_than_the_topic_takes(run: Run) -> None:
+    run("topics", "create", "narrow", "--set", "max.message.bytes=4000")
+    text = "".join(f"{n:0100}\n" for n in range(500))
+    outcome = run("produce", "narrow", stdin=text)
+    assert outcome.code == 0, outcome.stderr
+    assert [int(row["value"]) for row in landed(run, "narrow")] == list(range(500))

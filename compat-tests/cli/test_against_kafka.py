@@ -1,0 +1,105 @@
+"""The commands of `barnabas` against Apache Kafka 4.4.0: the same words, the same answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer
+from kafka_server import ApacheKafka
+
+PATIENCE_SECONDS = 60
+
+
+@pytest.fixture(scope="module")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheKafka]:
+    server = ApacheKafka("4.4.0", tmp_path_factory.mktemp("kafka"))
+    try:
+        server.start()
+        yield server
+    finally:
+        server.close()
+
+
+def barnabas(
+    kafka: ApacheKafka, *arguments: str, stdin: str = "", code: int = 0
+) -> subprocess.CompletedProcess[str]:
+    outcome = subprocess.run(
+        [sys.executable, "-m", "barnabas", *arguments],
+        env=os.environ | {"BARNABAS_BOOTSTRAP": kafka.address},
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+    )
+    assert outcome.returncode == code, outcome.stderr
+    return outcome
+
+
+def rows(kafka: ApacheKafka, *arguments: str, stdin: str = "") -> list[dict[str, Any]]:
+    printed = barnabas(kafka, *arguments, "--json", stdin=stdin).stdout
+    return [json.loads(line) for line in printed.splitlines()]
+
+
+def test_topics_and_settings(kafka: ApacheKafka) -> None:
+    (broker,) = rows(kafka, "cluster")
+    assert (broker["broker"], broker["controller"]) == (1, True)
+    made = rows(
+        kafka, "topics", "create", "a", "--partitions", "2", "--set", "retention.ms=9000000"
+    )
+    assert [row["partitions"] for row in made] == [2]
+    assert [row["value"] for row in rows(kafka, "configs", "get", "topic", "a")] == ["9000000"]
+    rows(kafka, "configs", "unset", "topic", "a", "retention.ms")
+    (default,) = rows(kafka, "configs", "get", "topic", "a", "retention.ms")
+    assert default["source"] in ("default", "file")
+    rows(kafka, "configs", "set", "broker", "default", "log.cleaner.threads=2")
+    found = rows(kafka, "configs", "get", "broker", "1")
+    assert ("log.cleaner.threads", "2", "cluster") in [
+        (row["name"], row["value"], row["source"]) for row in found
+    ]
+    rows(kafka, "configs", "unset", "broker", "default", "log.cleaner.threads")
+    assert rows(kafka, "topics", "alter", "a", "--partitions", "3")[0]["partitions"] == 3
+    refused = barnabas(kafka, "topics", "alter", "a", "--set", "retention.mss=1", code=1)
+    assert "did you mean retention.ms?" in refused.stderr
+    assert rows(kafka, "topics", "delete", "a") == [{"topic": "a", "deleted": True}]
+
+
+def test_records_there_and_back(kafka: ApacheKafka) -> None:
+    rows(kafka, "topics", "create", "records", "--partitions", "2")
+    table = "n,at\n" + "".join(f"{n},{1_000_000 + n * 1000}\n" for n in range(100))
+    options = ("--csv", "-", "--key", "n", "--timestamp", "at", "--compression", "zstd")
+    (summary,) = rows(kafka, "produce", "records", *options, stdin=table)
+    assert summary["records"] == 100
+    found = rows(kafka, "consume", "records")
+    assert sorted(int(row["key"]) for row in found) == list(range(100))
+    later = rows(kafka, "consume", "records", "--from", "@1090000", "--to", "@1095000")
+    assert sorted(int(row["key"]) for row in later) == list(range(90, 95))
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_groups(kafka: ApacheKafka, protocol: str) -> None:
+    topic = group = f"read-by-{protocol}"
+    rows(kafka, "topics", "create", topic)
+    barnabas(kafka, "produce", topic, stdin="".join(f"{n}\n" for n in range(10)))
+    settings = {"bootstrap.servers": kafka.address, "group.id": group, "group.protocol": protocol}
+    consumer = Consumer(settings | {"auto.offset.reset": "earliest"})
+    try:
+        consumer.subscribe([topic])
+        messages = consumer.consume(4, timeout=PATIENCE_SECONDS)
+        consumer.commit(message=messages[3], asynchronous=False)
+        (row,) = rows(kafka, "groups", "describe", group)
+        assert (row["state"], row["committed"], row["lag"]) == ("Stable", 4, 6)
+        reset = ("groups", "reset-offsets", group, "--to-earliest", "--yes")
+        assert "stop them first" in barnabas(kafka, *reset, code=1).stderr
+    finally:
+        consumer.close()
+    (moved,) = rows(kafka, *reset)
+    assert (moved["from"], moved["to"], moved["done"]) == (4, 0, True)
+    (row,) = rows(kafka, "groups", "describe", group)
+    assert (row["state"], row["lag"]) == ("Empty", 10)
+    assert rows(kafka, "groups", "delete", group) == [{"group": group, "deleted": True}]
