@@ -1,7 +1,5 @@
 """What ends a command: one sentence on the standard error, and an exit code that says why."""
 
-from difflib import get_close_matches
-
 import click
 
 FAILED = 1
@@ -23,6 +21,8 @@ class BadInput(click.ClickException):
 
 def did_you_mean(word: str, known: list[str]) -> str:
     """The end of a sentence about an unknown word: what it may have been, or nothing."""
+    from difflib import get_close_matches
+
     close = get_close_matches(word, known, n=1)
     return f" (did you mean {close[0]}?)" if close else ""
 
