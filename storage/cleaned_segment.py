@@ -11,10 +11,9 @@ from barnabas.storage.file_slice import FileCache
 from barnabas.storage.fs import Buffer, remove_path, write_all
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.segment import Segment
-from barnabas.storage.segment_files import SEGMENT_EXTENSIONS, segment_path
+from barnabas.storage.segment_files import CLEANED, SEGMENT_EXTENSIONS, segment_path
 from barnabas.storage.transaction_index import AbortedTransaction
 
-SUFFIX: Final = ".cleaned"
 _WRITE_BYTES: Final = 1 << 20
 
 
@@ -23,9 +22,9 @@ class CleanedSegment:
 
     def __init__(self, files: FileCache, directory: str, base_offset: int, config: LogConfig):
         for extension in SEGMENT_EXTENSIONS:
-            remove_path(files.fs, segment_path(directory, base_offset, extension, SUFFIX))
+            remove_path(files.fs, segment_path(directory, base_offset, extension, CLEANED))
         self._fs = files.fs
-        self.segment = Segment(files, directory, base_offset, config, 0, suffix=SUFFIX)
+        self.segment = Segment(files, directory, base_offset, config, 0, suffix=CLEANED)
         self.segment.create()
         self._pending: list[Buffer] = []
         self._pending_bytes = 0

@@ -12,11 +12,8 @@ from typing import Final
 from barnabas.storage.batch_reader import read_batches
 from barnabas.storage.errors import CorruptBatch
 from barnabas.storage.fs import READ, FileSystem, remove_path
+from barnabas.storage.segment_files import CLEANED, DELETED, LOG, SWAP
 
-DELETED: Final = ".deleted"
-CLEANED: Final = ".cleaned"
-SWAP: Final = ".swap"
-UNFINISHED: Final = (DELETED, CLEANED, SWAP)
 _RAFT_SNAPSHOT: Final = ".checkpoint.deleted"
 _DIGITS: Final = 20
 
@@ -52,7 +49,7 @@ def _offset(name: str) -> int:
 
 def _replaced(fs: FileSystem, directory: str, names: set[str], swaps: set[str]) -> set[str]:
     """The files of the segments whose offsets the `.swap` segments cover, snapshots too."""
-    logs = [name for name in swaps if name.endswith(".log" + SWAP)]
+    logs = [name for name in swaps if name.endswith(LOG + SWAP)]
     if not logs:
         return set()
     low = min(_offset(name) for name in logs)

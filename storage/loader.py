@@ -10,7 +10,7 @@ from barnabas.storage.errors import CorruptBatch, CorruptCheckpoint, CorruptInde
 from barnabas.storage.fs import remove_path
 from barnabas.storage.index_checks import check_aborted
 from barnabas.storage.leader_epochs import FILE_NAME as EPOCHS_FILE
-from barnabas.storage.load_cleanup import UNFINISHED, clean_up
+from barnabas.storage.load_cleanup import clean_up
 from barnabas.storage.producer_rebuild import rebuild_producers
 from barnabas.storage.recovery import Recovery
 from barnabas.storage.segment import Segment
@@ -20,6 +20,7 @@ from barnabas.storage.segment_files import (
     SEGMENT_EXTENSIONS,
     TIME_INDEX,
     TRANSACTION_INDEX,
+    UNFINISHED,
 )
 
 _FAR = 1 << 63

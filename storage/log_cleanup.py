@@ -14,9 +14,13 @@ from collections.abc import Sequence
 from barnabas.storage.fs import exists, remove_path, sync_directory
 from barnabas.storage.log_roll import LogRoll
 from barnabas.storage.segment import Segment
-from barnabas.storage.segment_files import TRANSACTION_INDEX, segment_path
-
-DELETED, CLEANED, SWAP = ".deleted", ".cleaned", ".swap"
+from barnabas.storage.segment_files import (
+    CLEANED,
+    DELETED,
+    SWAP,
+    TRANSACTION_INDEX,
+    segment_path,
+)
 
 
 class LogCleanup(LogRoll):

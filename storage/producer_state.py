@@ -20,6 +20,7 @@ from barnabas.storage.producer_snapshot import (
     parse_snapshot,
     table_size,
 )
+from barnabas.storage.segment_files import DELETED
 
 NO_OFFSET = -1
 
@@ -150,10 +151,10 @@ class ProducerState:
         self.snapshots.remove(offset)
         path = self.snapshot_path(offset)
         try:
-            self._fs.rename(path, path + ".deleted")
+            self._fs.rename(path, path + DELETED)
         except FileNotFoundError:
             return None
-        return path + ".deleted"
+        return path + DELETED
 
     def remove_stray_snapshots(self, base_offsets: Iterable[int]) -> None:
         """Keep the snapshots at segment bases, and the newest if it lies above them all."""

@@ -17,9 +17,17 @@ from barnabas.storage.transaction_index import TransactionIndex
 LOG, INDEX, TIME_INDEX, TRANSACTION_INDEX = ".log", ".index", ".timeindex", ".txnindex"
 SEGMENT_EXTENSIONS: Final = (LOG, INDEX, TIME_INDEX, TRANSACTION_INDEX)
 
+DELETED: Final = ".deleted"
+"""Behind the name of a file that is no longer part of the log and will be unlinked."""
+CLEANED: Final = ".cleaned"
+"""Behind the names of a segment that a compaction is writing."""
+SWAP: Final = ".swap"
+"""Behind the names of a finished one that takes the place of others."""
+UNFINISHED: Final = (DELETED, CLEANED, SWAP)
+
 
 def segment_path(directory: str, base_offset: int, extension: str, suffix: str = "") -> str:
-    """Path of one of a segment's files; `suffix` is "", .cleaned, .swap or .deleted."""
+    """Path of one of a segment's files; `suffix` is "", CLEANED, SWAP or DELETED."""
     return f"{directory}/{base_offset:020d}{extension}{suffix}"
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from barnabas.storage import checkpoints, clean_shutdown, meta_properties, partition_metadata
 from barnabas.storage.directory_names import DELETED, TopicPartition, parse_name
 from barnabas.storage.leader_epochs import FILE_NAME as LEADER_EPOCHS
+from barnabas.storage.segment_files import UNFINISHED
 
 
 class BadPath(Exception):
@@ -66,8 +67,6 @@ _NUMBERED = re.compile(
 )
 _RAFT_SNAPSHOT = re.compile(r"([0-9]{20})-[0-9]{10}\.checkpoint|bootstrap\.checkpoint")
 _ORDER = list(Kind)
-SET_ASIDE = (".cleaned", ".swap", ".deleted")
-"""What the names of files end in that a compaction or a deletion has set aside."""
 
 
 def classify(path: Path) -> LogFile | None:
@@ -113,7 +112,7 @@ def files_in(directory: Path) -> list[LogFile]:
     used = [
         file
         for path in directory.iterdir()
-        if path.suffix not in SET_ASIDE and path.is_file() and (file := classify(path)) is not None
+        if path.suffix not in UNFINISHED and path.is_file() and (file := classify(path)) is not None
     ]
     return sorted(used, key=lambda file: (_ORDER.index(file.kind), file.base_offset, file.name))
 

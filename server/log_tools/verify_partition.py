@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from barnabas.server.log_tools.files import SET_ASIDE, Kind, LogFile, files_in
+from barnabas.server.log_tools.files import Kind, LogFile, files_in
 from barnabas.server.log_tools.problems import BatchCheck, Problem, Problems, damaged
 from barnabas.server.log_tools.read_only import READ_ONLY
 from barnabas.server.log_tools.verify_indexes import OffsetIndexCheck, TimeIndexCheck
@@ -19,6 +19,7 @@ from barnabas.storage.batch_reader import read_batches
 from barnabas.storage.errors import CorruptBatch, CorruptCheckpoint
 from barnabas.storage.leader_epochs import parse_epochs
 from barnabas.storage.partition_metadata import read_topic_id
+from barnabas.storage.segment_files import CLEANED, SWAP
 
 _PEEK_BYTES = 1 << 16
 
@@ -62,7 +63,7 @@ class PartitionCheck:
 
     def _unfinished(self) -> Problems:
         for path in sorted(self.directory.iterdir()):
-            if path.suffix in SET_ASIDE[:2]:
+            if path.suffix in (CLEANED, SWAP):
                 name = f"{self.directory.name}/{path.name}"
                 yield Problem(name, "left by a compaction that did not finish")
 
