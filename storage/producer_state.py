@@ -58,10 +58,6 @@ class ProducerState:
     def is_empty(self) -> bool:
         return not self.producers and not self._unreplicated
 
-    def rename_directory(self, directory: str) -> None:
-        """Follow the partition's directory to its new name."""
-        self._directory = directory
-
     # --- appends -----------------------------------------------------------------------
 
     def replace(self, entry: ProducerEntry) -> None:
