@@ -62,13 +62,9 @@ def build_batch(
     max_timestamp = log_append_time_ms
     if max_timestamp is None:
         max_timestamp = max(record.timestamp for record in records)
-    attributes = (
-        codec
-        | (LOG_APPEND_TIME if log_append_time_ms is not None else 0)
-        | (TRANSACTIONAL if is_transactional else 0)
-        | (CONTROL if is_control else 0)
-        | (DELETE_HORIZON if delete_horizon_ms is not None else 0)
-    )
+    attributes = codec | _flags(log_append_time_ms is not None, is_transactional, is_control)
+    if delete_horizon_ms is not None:
+        attributes |= DELETE_HORIZON
     data = bytearray()
     for record in records:
         append_record(
@@ -84,6 +80,14 @@ def build_batch(
         base_timestamp, max_timestamp, producer_id, producer_epoch, base_sequence, len(records),
     )  # fmt: skip
     return pack_batch(header, compress(codec, data, level))
+
+
+def _flags(is_log_append_time: bool, is_transactional: bool, is_control: bool) -> int:
+    return (
+        (LOG_APPEND_TIME if is_log_append_time else 0)
+        | (TRANSACTIONAL if is_transactional else 0)
+        | (CONTROL if is_control else 0)
+    )
 
 
 def pack_batch(header: BatchHeader, payload: bytes) -> bytearray:
@@ -126,11 +130,7 @@ def build_empty_batch(
 
     Kafka writes it plain, with base timestamp -1 and a record count of 0.
     """
-    attributes = (
-        (LOG_APPEND_TIME if is_log_append_time else 0)
-        | (TRANSACTIONAL if is_transactional else 0)
-        | (CONTROL if is_control else 0)
-    )
+    attributes = _flags(is_log_append_time, is_transactional, is_control)
     header = BatchHeader(
         0, base_offset, 0, leader_epoch, MAGIC_V2, 0, attributes, last_offset - base_offset,
         NO_TIMESTAMP, max_timestamp, producer_id, producer_epoch, base_sequence, 0,
