@@ -1,8 +1,8 @@
 """Deleting and replacing whole segments.
 
 A segment is deleted in two steps: its files get the suffix `.deleted` at once, and are
-unlinked `file.delete.delay.ms` later, when the owner calls `delete_due_files`. Files that a
-crash leaves under that suffix are removed when the log is opened.
+to be unlinked `file.delete.delay.ms` later: `take_due_files` tells the log's owner which. Files
+that a crash leaves under that suffix are removed when the log is opened.
 
 A compacted segment is written beside its originals as `.cleaned`. Replacing renames it to
 `.swap`, the originals to `.deleted`, and then `.swap` to the final name. A crash before all
@@ -11,7 +11,7 @@ are `.swap` loses nothing but the work; after it, opening the log finishes the j
 
 from collections.abc import Sequence
 
-from barnabas.storage.fs import exists, remove_path, sync_directory
+from barnabas.storage.fs import exists, sync_directory
 from barnabas.storage.log_roll import LogRoll
 from barnabas.storage.segment import Segment
 from barnabas.storage.segment_files import (
@@ -38,16 +38,13 @@ class LogCleanup(LogRoll):
         if (snapshot := self.producers.set_aside_snapshot(segment.base_offset)) is not None:
             self._deletions.append((due_ms, snapshot))
 
-    def delete_due_files(self, now_ms: int) -> int | None:
-        """Unlink the files whose delay is over; when the next one is due, None if none is."""
+    def take_due_files(self, now_ms: int) -> tuple[list[str], int | None]:
+        """Paths of set-aside files whose delay is over, and when the next one is due."""
         deletions = self._deletions
+        due = []
         while deletions and deletions[0][0] <= now_ms:
-            _, path = deletions.popleft()
-            try:
-                remove_path(self.fs, path)
-            except OSError as error:
-                self._fail(error)
-        return deletions[0][0] if deletions else None
+            due.append(deletions.popleft()[1])
+        return due, deletions[0][0] if deletions else None
 
     def delete_old_segments(self, count: int, now_ms: int) -> int:
         """Delete the `count` oldest segments (see `retention`): how many were.

@@ -88,14 +88,6 @@ class ManagedLog(Log):
             if self.is_in_use:
                 raise
 
-    def take_due_files(self, now_ms: int) -> tuple[list[str], int | None]:
-        """Paths of set-aside files whose delay is over, and when the next one is due."""
-        deletions = self._deletions
-        due = []
-        while deletions and deletions[0][0] <= now_ms:
-            due.append(deletions.popleft()[1])
-        return due, deletions[0][0] if deletions else None
-
     def _fail(self, error: OSError) -> NoReturn:
         self.data_directory.fail(error)
         super()._fail(error)

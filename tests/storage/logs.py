@@ -130,3 +130,11 @@ def names(folder: Path) -> list[str]:
 
 def file_name(base_offset: int, extension: str) -> str:
     return f"{base_offset:020d}.{extension}"
+
+
+def delete_due_files(log: Log, now_ms: int) -> int | None:
+    """Unlink the set-aside files whose delay is over; when the next one is due."""
+    paths, next_due_ms = log.take_due_files(now_ms)
+    for path in paths:
+        Path(path).unlink(missing_ok=True)
+    return next_due_ms

@@ -5,7 +5,18 @@ from barnabas.storage.cleaned_segment import CleanedSegment
 from barnabas.storage.log import Log
 from barnabas.storage.segment import Segment
 
-from .logs import NOW_MS, a_batch, append, config, file_name, fill, names, offsets, open_log
+from .logs import (
+    NOW_MS,
+    a_batch,
+    append,
+    config,
+    delete_due_files,
+    file_name,
+    fill,
+    names,
+    offsets,
+    open_log,
+)
 
 SIZE = len(a_batch(2))
 SETTINGS = {"segment_bytes": 3 * SIZE, "file_delete_delay_ms": 50}
@@ -26,7 +37,7 @@ def test_the_oldest_segments_go(tmp_path: Path) -> None:
     assert {"00000000000000000006.snapshot.deleted", "00000000000000000006.log.deleted"} <= set(
         names(tmp_path)
     )
-    log.delete_due_files(NOW_MS + 50)
+    delete_due_files(log, NOW_MS + 50)
     assert file_name(6, "log.deleted") not in names(tmp_path)
     log.close()
     assert open_log(tmp_path, **SETTINGS).log_start_offset == 12
@@ -75,7 +86,7 @@ def test_a_compacted_segment_takes_the_place_of_several(tmp_path: Path) -> None:
     assert records is not None and len(list(walk(records.read()))) == 3
     assert file_name(6, "snapshot") not in names(tmp_path)
     assert not [name for name in names(tmp_path) if name.endswith((".swap", ".cleaned"))]
-    log.delete_due_files(NOW_MS + 50)
+    delete_due_files(log, NOW_MS + 50)
     wanted = offsets(log)
     log.close()
     log = open_log(tmp_path, **SETTINGS)

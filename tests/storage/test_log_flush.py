@@ -7,7 +7,7 @@ from barnabas.storage.errors import LogDirectoryFailed
 from barnabas.storage.fs import FileSystem
 from barnabas.storage.log import Log
 
-from .logs import NOW_MS, a_batch, append, config, fill, open_log
+from .logs import NOW_MS, a_batch, append, config, delete_due_files, fill, open_log
 
 SIZE = len(a_batch(2))
 
@@ -58,7 +58,7 @@ def test_the_waiting_can_be_done_elsewhere(tmp_path: Path) -> None:
     assert flush is not None and synced == []
     append(log, a_batch(2))
     log.delete_old_segments(2, NOW_MS)
-    log.delete_due_files(NOW_MS + 10**9)
+    delete_due_files(log, NOW_MS + 10**9)
     flush.sync()
     assert len(synced) > 3
     log.end_flush(flush)

@@ -22,6 +22,8 @@ from barnabas.storage.producer_entry import AppendOrigin
 from barnabas.storage.read_result import ReadBound
 from barnabas.storage.records import Record
 
+from .logs import delete_due_files
+
 CONFIG = LogConfig(segment_bytes=700, index_interval_bytes=100, file_delete_delay_ms=0)
 PRODUCERS = st.integers(1, 3)
 
@@ -275,7 +277,7 @@ class LogMachine(RuleBasedStateMachine):
 
     @rule()
     def delete_due_files(self) -> None:
-        self.log.delete_due_files(self.now_ms)
+        delete_due_files(self.log, self.now_ms)
         assert not list(self.directory.glob("*.deleted"))
 
     @rule()

@@ -7,7 +7,16 @@ from barnabas.storage.errors import CorruptBatch, OffsetOutOfRange
 from barnabas.storage.log import Log
 from barnabas.storage.read_result import ReadBound
 
-from .logs import a_batch, append, end_transaction, file_name, fill, open_log, read_all
+from .logs import (
+    a_batch,
+    append,
+    delete_due_files,
+    end_transaction,
+    file_name,
+    fill,
+    open_log,
+    read_all,
+)
 
 SIZE = len(a_batch(2))
 
@@ -79,7 +88,7 @@ def test_a_slice_can_be_read_when_its_segment_is_gone(tmp_path: Path) -> None:
     records = log.read(0, 100_000).records
     wanted = b"".join(data for _, data in read_all(log))[: 3 * SIZE]
     log.delete_old_segments(2, 0)
-    log.delete_due_files(0)
+    delete_due_files(log, 0)
     log.close()
     assert records is not None and records.read() == wanted
 

@@ -9,6 +9,7 @@ from .logs import (
     NOW_MS,
     a_batch,
     append,
+    delete_due_files,
     end_transaction,
     file_name,
     fill,
@@ -110,8 +111,8 @@ def test_what_is_cut_off_is_unlinked_when_its_delay_is_over(tmp_path: Path) -> N
     gone = {file_name(base, "log") for base in (12, 18)}
     assert {f"{name}.deleted" for name in gone} <= set(names(tmp_path))
     assert not gone & set(names(tmp_path))
-    assert log.delete_due_files(NOW_MS + 49) == NOW_MS + 50
-    assert log.delete_due_files(NOW_MS + 50) is None
+    assert delete_due_files(log, NOW_MS + 49) == NOW_MS + 50
+    assert delete_due_files(log, NOW_MS + 50) is None
     assert not [name for name in names(tmp_path) if name.endswith(".deleted")]
 
 
