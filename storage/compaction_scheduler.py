@@ -9,10 +9,9 @@ left alone from then on, and said so once. Source: Kafka's LogCleaner, LogCleane
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from barnabas.storage import checkpoints
-from barnabas.storage.checkpoints import build_offsets
+from barnabas.storage.checkpoint_writer import CheckpointWriter
 from barnabas.storage.compaction_candidates import candidate_of, job_of
 from barnabas.storage.compaction_job import (
     CompactedGroup,
@@ -25,7 +24,6 @@ from barnabas.storage.data_directory import DataDirectory
 from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.disk_work import DiskWork
 from barnabas.storage.errors import LogDirectoryFailed, StorageError
-from barnabas.storage.fs import replace_file
 from barnabas.storage.log_config import FOREVER
 from barnabas.storage.log_manager_config import LogManagerConfig
 from barnabas.storage.managed_log import ManagedLog
@@ -53,13 +51,14 @@ class CompactionScheduler:
         directories: Sequence[DataDirectory],
         compactor: Compactor,
         disk_work: DiskWork,
+        checkpoint_writer: CheckpointWriter,
     ) -> None:
         self.config = config
         self._directories = directories
         self._compactor = compactor
         self._disk_work = disk_work
         self._running: _Running | None = None
-        self._being_written: set[str] = set()
+        self._checkpoints = checkpoint_writer
         self.uncleanable: dict[TopicPartition, str] = {}
         """Logs that cannot be compacted, and why."""
         self.due_ms = FOREVER
@@ -175,7 +174,7 @@ class CompactionScheduler:
         elif isinstance(event, CompactionDone):
             self._running = None
             log.data_directory.clean_offsets[log.partition] = event.clean_offset
-            self._write_checkpoint(log.data_directory)
+            self._checkpoints.write(log.data_directory, checkpoints.CLEANER)
         elif event.is_io_error:
             log.data_directory.fail(OSError(event.reason))
         else:
@@ -199,21 +198,6 @@ class CompactionScheduler:
         log.replace_segments([group.base_offset], old, now_ms, sync=False)
         self._disk_work.submit(log.data_directory, log.sync_names)
         return True
-
-    def _write_checkpoint(self, directory: DataDirectory) -> None:
-        offsets = {
-            partition: offset
-            for partition, offset in directory.clean_offsets.items()
-            if partition in directory.logs
-        }
-        path = f"{directory.path}/{checkpoints.CLEANER}"
-        if path not in self._being_written:
-            self._being_written.add(path)
-            self._disk_work.submit(
-                directory,
-                partial(replace_file, directory.fs, path, build_offsets(offsets)),
-                partial(self._being_written.discard, path),
-            )
 
     def _give_up(self, log: ManagedLog, reason: str) -> None:
         _logger.error("%s: cannot be compacted: %s", log.topic_partition, reason)

@@ -6,7 +6,7 @@ is known of what is on its disk (KIP-112). Its logs are then offline; other dire
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
 from barnabas.storage import checkpoints, clean_shutdown
 from barnabas.storage.checkpoints import Offsets
@@ -268,7 +268,7 @@ class DataDirectory:
 
     def offsets_for(self, checkpoint: str) -> Offsets:
         """What a checkpoint file should say now."""
-        return _OFFSETS_FOR[checkpoint](self.logs)
+        return _OFFSETS_FOR[checkpoint](self)
 
     def space_bytes(self) -> tuple[int, int]:
         """Total and usable bytes of the directory's volume (KIP-827); raises OSError."""
@@ -276,25 +276,35 @@ class DataDirectory:
         return volume.f_frsize * volume.f_blocks, volume.f_frsize * volume.f_bavail
 
 
-def _recovery_points(logs: Mapping[TopicPartition, ManagedLog]) -> Offsets:
-    return {partition: log.recovery_point for partition, log in logs.items()}
+def _recovery_points(directory: DataDirectory) -> Offsets:
+    return {partition: log.recovery_point for partition, log in directory.logs.items()}
 
 
-def _log_starts(logs: Mapping[TopicPartition, ManagedLog]) -> Offsets:
+def _log_starts(directory: DataDirectory) -> Offsets:
     """Only starts that the segments do not show."""
     return {
         partition: log.log_start_offset
-        for partition, log in logs.items()
+        for partition, log in directory.logs.items()
         if log.log_start_offset > log.segments.first.base_offset
     }
 
 
-def _high_watermarks(logs: Mapping[TopicPartition, ManagedLog]) -> Offsets:
-    return {partition: log.high_watermark for partition, log in logs.items()}
+def _high_watermarks(directory: DataDirectory) -> Offsets:
+    return {partition: log.high_watermark for partition, log in directory.logs.items()}
+
+
+def _clean_offsets(directory: DataDirectory) -> Offsets:
+    """Without those of partitions that are not here any more."""
+    return {
+        partition: offset
+        for partition, offset in directory.clean_offsets.items()
+        if partition in directory.logs
+    }
 
 
 _OFFSETS_FOR = {
     checkpoints.RECOVERY_POINT: _recovery_points,
     checkpoints.LOG_START: _log_starts,
     checkpoints.REPLICATION: _high_watermarks,
+    checkpoints.CLEANER: _clean_offsets,
 }

@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from barnabas.storage import checkpoints
-from barnabas.storage.checkpoints import Offsets, build_offsets
+from barnabas.storage.checkpoint_writer import CheckpointWriter
 from barnabas.storage.compaction_scheduler import CompactionScheduler
 from barnabas.storage.data_directory import DataDirectory
 from barnabas.storage.disk_work import DiskWork
 from barnabas.storage.errors import LogDirectoryFailed
-from barnabas.storage.fs import remove_path, remove_tree, replace_file, sync_directory
+from barnabas.storage.fs import remove_path, remove_tree, sync_directory
 from barnabas.storage.log_config import FOREVER
 from barnabas.storage.log_flush import Flush
 from barnabas.storage.log_manager_config import LogManagerConfig
@@ -64,14 +64,14 @@ class LogMaintenance:
         directories: Sequence[DataDirectory],
         scheduler: CompactionScheduler,
         disk_work: DiskWork,
+        checkpoint_writer: CheckpointWriter,
     ) -> None:
         self._config = config
         self._directories = directories
         self._scheduler = scheduler
         self._work = disk_work.submit
+        self._checkpoints = checkpoint_writer
         self._flushing: set[ManagedLog] = set()
-        self._being_written: set[str] = set()
-        self._written: dict[str, Offsets] = {}
         self._tasks = [
             _Task(config.retention_check_interval_ms, self._sweep_retention),
             _Task(_SOON_MS, self._sweep_closed_segments),
@@ -188,21 +188,9 @@ class LogMaintenance:
     def _write_checkpoint(self, name: str, now_ms: int) -> Iterator[None]:
         """Write a checkpoint in each directory where it has changed since it was written."""
         for directory in self._directories:
-            path = f"{directory.path}/{name}"
-            if directory.is_online and path not in self._being_written:
-                offsets = directory.offsets_for(name)
-                if self._written.get(path) != offsets:
-                    self._being_written.add(path)
-                    self._work(
-                        directory,
-                        partial(replace_file, directory.fs, path, build_offsets(offsets)),
-                        partial(self._checkpoint_written, path, offsets),
-                    )
+            if directory.is_online:
+                self._checkpoints.refresh(directory, name)
             yield
-
-    def _checkpoint_written(self, path: str, offsets: Offsets) -> None:
-        self._being_written.discard(path)
-        self._written[path] = offsets
 
     # --- producers ---------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ to the `worker` it was given. Source: Kafka's LogManager.
 
 from collections.abc import Callable, Iterator, Sequence
 
+from barnabas.storage.checkpoint_writer import CheckpointWriter
 from barnabas.storage.compaction_job import Compactor
 from barnabas.storage.compaction_process import InlineCompactor
 from barnabas.storage.compaction_scheduler import CompactionScheduler
@@ -52,11 +53,16 @@ class LogManager(LogDirectories):
             full_validation=full_validation,
         )
         self._disk_work = DiskWork(worker)
+        checkpoint_writer = CheckpointWriter(self._disk_work)
         self.scheduler = CompactionScheduler(
-            self.config, self.directories, compactor or InlineCompactor(fs), self._disk_work
+            self.config,
+            self.directories,
+            compactor or InlineCompactor(fs),
+            self._disk_work,
+            checkpoint_writer,
         )
         self.maintenance = LogMaintenance(
-            self.config, self.directories, self.scheduler, self._disk_work
+            self.config, self.directories, self.scheduler, self._disk_work, checkpoint_writer
         )
 
     # --- opening -----------------------------------------------------------------------
