@@ -1,33 +1,30 @@
 """Compaction in a child process, so that the broker's interpreter is free while it runs.
 
-The parent sends a job, the child answers with each finished group and an end: every message
-is a length (uint32) and a pickle, both sides being the same program. The child only ever
-writes files called `.cleaned`; if it dies, nothing is lost but its work. If the parent dies
-the child notices at its next read and ends, before a new broker can get in its way.
+The parent sends a job, the child answers with each finished group and an end. The child only
+ever writes files called `.cleaned`; if it dies, nothing is lost but its work. If the parent
+dies the child notices at its next read and ends, before a new broker can get in its way.
 """
 
 import os
-import pickle
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from select import POLLERR, POLLHUP, poll
-from struct import Struct
 from time import monotonic
 from typing import BinaryIO, Final
 
+from barnabas.storage.child_process import (
+    ChildProcess,
+    pack_message,
+    read_message,
+    take_standard_streams,
+)
 from barnabas.storage.compaction_job import CompactionEvent, CompactionFailed, CompactionJob
 from barnabas.storage.errors import StorageError
 from barnabas.storage.fs import REAL, Buffer, FileSystem
 
-_LENGTH: Final = Struct(">I")
-_READ_BYTES: Final = 1 << 16
-_CHILD: Final = "from barnabas.storage.compaction_process import main; main()"
 _NICENESS: Final = 10
-_STOP_SECONDS: Final = 5
 
 
 def run_job(fs: FileSystem, job: CompactionJob) -> Iterator[CompactionEvent]:
@@ -72,98 +69,40 @@ class CompactionProcess:
     """Carries jobs out in a child, which is started with the first job."""
 
     def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
-        self._unsent = bytearray()
-        self._received = bytearray()
+        self._child: ChildProcess | None = None
 
     def submit(self, job: CompactionJob) -> None:
         """Send a job to the child, or what a pipe takes of it; `poll` sends the rest."""
-        process = self._process or self._start()
-        self._unsent += _message(job)
-        self._send(process)
-
-    def _send(self, process: subprocess.Popen[bytes]) -> None:
-        assert process.stdin is not None
-        try:
-            while self._unsent:
-                del self._unsent[: os.write(process.stdin.fileno(), self._unsent)]
-        except BlockingIOError:
-            pass
-        except BrokenPipeError:
-            self._unsent.clear()  # poll sees the end of the child's output and says so
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        path = os.pathsep.join(entry for entry in sys.path if entry)
-        process = subprocess.Popen(
-            [sys.executable, "-c", _CHILD],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            bufsize=0,
-            env=os.environ | {"PYTHONPATH": path},
-        )
-        for pipe in (process.stdin, process.stdout):
-            assert pipe is not None
-            os.set_blocking(pipe.fileno(), False)
-        self._process = process
-        return process
+        if self._child is None:
+            self._child = ChildProcess(__name__)
+        self._child.send(job)
 
     def poll(self) -> list[CompactionEvent]:
         """Read what the child has sent; its death is a failure."""
-        process = self._process
-        if process is None:
+        child = self._child
+        if child is None:
             return []
-        assert process.stdout is not None
-        fd = process.stdout.fileno()
-        self._send(process)
-        try:
-            while data := os.read(fd, _READ_BYTES):
-                self._received += data
-        except BlockingIOError:
-            return self._take_messages()
-        events = self._take_messages()
-        self.close()
-        code = process.returncode
-        return [*events, CompactionFailed(f"the compaction process ended with code {code}")]
-
-    def _take_messages(self) -> list[CompactionEvent]:
-        events = []
-        received = self._received
-        while len(received) >= _LENGTH.size:
-            (length,) = _LENGTH.unpack_from(received)
-            end = _LENGTH.size + length
-            if len(received) < end:
-                break
-            events.append(pickle.loads(received[_LENGTH.size : end]))
-            del received[:end]
-        return events
+        events: list[CompactionEvent] = child.receive()
+        if child.exit_code is None:
+            return events
+        self._child = None
+        reason = f"the compaction process ended with code {child.exit_code}"
+        return [*events, CompactionFailed(reason)]
 
     def fileno(self) -> int | None:
         """The child's output."""
-        stdout = None if self._process is None else self._process.stdout
-        return None if stdout is None else stdout.fileno()
+        return None if self._child is None else self._child.fileno()
 
     @property
     def pid(self) -> int | None:
         """The child's process id while there is a child."""
-        return None if self._process is None else self._process.pid
+        return None if self._child is None else self._child.pid
 
     def close(self) -> None:
         """End the child, whatever it is doing."""
-        process, self._process = self._process, None
-        if process is None:
-            return
-        self._unsent.clear()
-        self._received.clear()
-        process.kill()
-        process.wait(_STOP_SECONDS)
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                pipe.close()
-
-
-def _message(content: object) -> bytes:
-    data = pickle.dumps(content, pickle.HIGHEST_PROTOCOL)
-    return _LENGTH.pack(len(data)) + data
+        if self._child is not None:
+            self._child.close()
+            self._child = None
 
 
 # --- in the child ----------------------------------------------------------------------
@@ -173,27 +112,12 @@ def main() -> None:
     """Serve jobs from the standard input until it is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(_NICENESS)
-    jobs = sys.stdin.buffer
-    # Whatever prints must not get between the messages.
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    jobs, answers = take_standard_streams()
     with suppress(BrokenPipeError):
-        while (job := _receive(jobs)) is not None:
+        while (job := read_message(jobs)) is not None:
             for event in run_job(_paced(jobs, job.io_bytes_per_second), job):
-                answers.write(_message(event))
+                answers.write(pack_message(event))
                 answers.flush()
-
-
-def _receive(jobs: BinaryIO) -> CompactionJob | None:
-    head = jobs.read(_LENGTH.size)
-    if len(head) < _LENGTH.size:
-        return None
-    (length,) = _LENGTH.unpack(head)
-    data = jobs.read(length)
-    if len(data) < length:
-        return None
-    job: CompactionJob = pickle.loads(data)
-    return job
 
 
 def _paced(jobs: BinaryIO, bytes_per_second: float) -> FileSystem:
