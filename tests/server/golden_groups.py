@@ -14,6 +14,7 @@ from barnabas.wire.messages.offset_commit import (
 )
 from barnabas.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from tests.server.raw_client import RawClient
+from tests.server.waiting import wait_until
 
 if TYPE_CHECKING:
     from tests.server.golden_world import World
@@ -24,8 +25,7 @@ MEMBER_ID_REQUIRED = 79
 def _coordinated(world: "World", group: str) -> None:
     """See to it that this broker coordinates the group."""
     request = FindCoordinatorRequest(key=group)
-    while world.client.call(request, 2).error_code:
-        continue
+    wait_until(lambda: not world.client.call(request, 2).error_code)
 
 
 def _join(

@@ -5,15 +5,7 @@ import struct
 from types import TracebackType
 from typing import Any, Self
 
-from barnabas.storage.builder import build_batch
-from barnabas.storage.records import Record
 from barnabas.wire.connection import ClientConnection
-from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from barnabas.wire.messages.produce import (
-    PartitionProduceData,
-    ProduceRequest,
-    TopicProduceData,
-)
 from barnabas.wire.schema import Message
 
 TIMEOUT_S = 10.0
@@ -67,40 +59,3 @@ class RawClient:
     def send_frame(self, body: bytes) -> None:
         """Send any bytes as a frame."""
         self.sock.sendall(struct.pack(">i", len(body)) + body)
-
-
-def batch(*values: bytes, timestamp: int = 1_700_000_000_000) -> bytes:
-    """A record batch (format 2) of these values."""
-    records = [
-        Record(offset=index, timestamp=timestamp, key=None, value=value)
-        for index, value in enumerate(values)
-    ]
-    return bytes(build_batch(records))
-
-
-def produce_request(
-    topic: str, records: bytes, partition: int = 0, acks: int = -1
-) -> ProduceRequest:
-    """A request (v3 to v12) that appends to one partition."""
-    data = PartitionProduceData(index=partition, records=records)
-    return ProduceRequest(
-        acks=acks, timeout_ms=5000, topics=[TopicProduceData(name=topic, partitions=[data])]
-    )
-
-
-def fetch_request(
-    topic: str,
-    offset: int,
-    partition: int = 0,
-    *,
-    max_wait_ms: int = 0,
-    min_bytes: int = 1,
-    max_bytes: int = 1 << 20,
-) -> FetchRequest:
-    """A request (v4 to v12) that reads one partition, without a session."""
-    wanted = FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=max_bytes)
-    return FetchRequest(
-        max_wait_ms=max_wait_ms,
-        min_bytes=min_bytes,
-        topics=[FetchTopic(topic=topic, partitions=[wanted])],
-    )

@@ -1,4 +1,4 @@
-"""Record batches as clients send them, and answers to Produce, Fetch and ListOffsets in short."""
+"""Record batches as clients send them; Produce, Fetch and ListOffsets in few words."""
 
 import struct
 from collections.abc import Sequence
@@ -21,8 +21,13 @@ from barnabas.wire.messages.list_offsets import (
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
-from barnabas.wire.messages.produce import PartitionProduceResponse
-from tests.server.raw_client import RawClient, produce_request
+from barnabas.wire.messages.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    TopicProduceData,
+)
+from tests.server.raw_client import RawClient
 
 NOW_MS = 1_700_000_000_000
 LATEST, EARLIEST = -1, -2
@@ -73,6 +78,16 @@ def resealed(data: bytearray) -> bytearray:
     return data
 
 
+def produce_request(
+    topic: str, data: bytes | bytearray, partition: int = 0, acks: int = -1
+) -> ProduceRequest:
+    """A request (v3 to v12) that appends to one partition."""
+    wanted = PartitionProduceData(index=partition, records=bytes(data))
+    return ProduceRequest(
+        acks=acks, timeout_ms=5000, topics=[TopicProduceData(name=topic, partitions=[wanted])]
+    )
+
+
 def produce(
     client: RawClient,
     topic: str,
@@ -83,10 +98,22 @@ def produce(
     version: int = 9,
 ) -> PartitionProduceResponse:
     """Append to one partition; its answer."""
-    request = produce_request(topic, bytes(data), partition, acks)
+    request = produce_request(topic, data, partition, acks)
     (answer,) = client.call(request, version).responses[0].partition_responses
     found: PartitionProduceResponse = answer
     return found
+
+
+def fetch_request(
+    topic: str, offset: int, *, max_wait_ms: int = 0, max_bytes: int = 1 << 20
+) -> FetchRequest:
+    """A request (v4 to v12) that reads a topic's first partition, without a session."""
+    wanted = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=max_bytes)
+    return FetchRequest(
+        max_wait_ms=max_wait_ms,
+        min_bytes=1,
+        topics=[FetchTopic(topic=topic, partitions=[wanted])],
+    )
 
 
 def fetch(

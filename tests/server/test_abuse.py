@@ -15,7 +15,8 @@ import psutil
 import pytest
 
 from barnabas.wire.messages.api_versions import ApiVersionsRequest
-from tests.server.raw_client import RawClient, batch, fetch_request, produce_request
+from tests.server.raw_client import RawClient
+from tests.server.records import fetch_request, make_batch, produce
 
 MEGABYTE = 1 << 20
 STATED_MEGABYTES = 80
@@ -109,10 +110,10 @@ def test_two_thousand_connections(victim: Victim) -> None:
 
 def test_a_producer_that_never_reads_and_a_consumer_that_never_reads(victim: Victim) -> None:
     with RawClient(victim.port) as writer:
-        writer.call(produce_request("t", batch(b"x")), 7)
+        produce(writer, "t", make_batch(b"x"))
         wait_for_topic(writer)
         for _ in range(30):
-            writer.call(produce_request("t", batch(b"x" * 500_000)), 7)
+            produce(writer, "t", make_batch(b"x" * 500_000))
     deaf = [RawClient(victim.port) for _ in range(20)]
     for client in deaf:
         client.sock.setblocking(False)

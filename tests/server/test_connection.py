@@ -4,7 +4,6 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable
 
 import pytest
 
@@ -14,7 +13,9 @@ from barnabas.wire.messages.api_versions import ApiVersionsRequest
 from barnabas.wire.messages.fetch import FetchResponse
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataResponse
 from barnabas.wire.messages.produce import ProduceResponse
-from tests.server.raw_client import RawClient, batch, fetch_request, produce_request
+from tests.server.raw_client import RawClient
+from tests.server.records import fetch_request, make_batch, produce, produce_request
+from tests.server.waiting import wait_until
 
 VERSIONS = ApiVersionsRequest(client_software_name="t", client_software_version="1")
 
@@ -24,7 +25,7 @@ def test_answers_come_in_request_order(barnabas_broker: Broker) -> None:
     with RawClient(barnabas_broker.port) as client:
         for number in range(200):
             if number % 2:
-                client.send(produce_request(topic, batch(b"x" * number)), 7)
+                client.send(produce_request(topic, make_batch(b"x" * number)), 7)
             else:
                 client.send(MetadataRequest(topics=[]), 5)
         answers = [client.receive() for _ in range(200)]
@@ -36,15 +37,14 @@ def test_answers_come_in_request_order(barnabas_broker: Broker) -> None:
 def test_acks_0_is_not_answered_and_holds_nothing_up(barnabas_broker: Broker) -> None:
     topic = barnabas_broker.create_topic("silent")
     with RawClient(barnabas_broker.port) as client:
-        client.send(produce_request(topic, batch(b"1"), acks=0), 7, answered=False)
-        client.send(produce_request(topic, batch(b"2"), acks=0), 7, answered=False)
-        answer = client.call(produce_request(topic, batch(b"3")), 7)
-    assert answer.responses[0].partition_responses[0].base_offset == 2
+        client.send(produce_request(topic, make_batch(b"1"), acks=0), 7, answered=False)
+        client.send(produce_request(topic, make_batch(b"2"), acks=0), 7, answered=False)
+        assert produce(client, topic, make_batch(b"3")).base_offset == 2
 
 
 def test_acks_0_that_fails_closes_the_connection(barnabas_broker: Broker) -> None:
     with RawClient(barnabas_broker.port) as client:
-        client.send(produce_request("nowhere", batch(b"1"), acks=0), 7, answered=False)
+        client.send(produce_request("nowhere", make_batch(b"1"), acks=0), 7, answered=False)
         assert client.is_closed()
 
 
@@ -53,7 +53,7 @@ def test_a_parked_fetch_wakes_on_a_produce(barnabas_broker: Broker) -> None:
     with RawClient(barnabas_broker.port) as reader, RawClient(barnabas_broker.port) as writer:
         reader.send(fetch_request(topic, 0, max_wait_ms=10_000), 11)
         wait_until_parked(barnabas_broker)
-        writer.call(produce_request(topic, batch(b"news")), 7)
+        produce(writer, topic, make_batch(b"news"))
         started = time.monotonic()
         answer: FetchResponse = reader.receive()
     assert time.monotonic() - started < 5
@@ -113,7 +113,7 @@ def test_a_slow_reader_costs_no_memory_and_holds_nobody_up(barnabas_broker: Brok
     topic = barnabas_broker.create_topic("large")
     with RawClient(barnabas_broker.port) as writer:
         for _ in range(40):
-            writer.call(produce_request(topic, batch(b"x" * 1_000_000)), 7)
+            produce(writer, topic, make_batch(b"x" * 1_000_000))
     slow = RawClient(barnabas_broker.port)
     with slow:
         for _ in range(50):
@@ -148,7 +148,7 @@ def test_bad_frames_close_the_connection_and_nothing_else(barnabas_broker: Broke
 def test_frames_in_pieces(barnabas_broker: Broker, piece: int) -> None:
     topic = barnabas_broker.create_topic("pieces")
     with RawClient(barnabas_broker.port) as client:
-        frame = client.wire.send(produce_request(topic, batch(b"x" * 500)), 7)
+        frame = client.wire.send(produce_request(topic, make_batch(b"x" * 500)), 7)
         for start in range(0, len(frame), piece):
             client.sock.sendall(frame[start : start + piece])
         assert client.receive().responses[0].partition_responses[0].error_code == 0
@@ -171,7 +171,7 @@ def test_producers_side_by_side(barnabas_broker: Broker) -> None:
     def work() -> None:
         with RawClient(barnabas_broker.port) as client:
             for _ in range(50):
-                client.call(produce_request(topic, batch(b"x")), 7)
+                produce(client, topic, make_batch(b"x"))
 
     threads = [threading.Thread(target=work) for _ in range(8)]
     for thread in threads:
@@ -188,11 +188,3 @@ def connections(broker: Broker) -> list[Connection]:
 
 def wait_until_parked(broker: Broker) -> None:
     wait_until(lambda: len(broker.server.fetches) > 0)
-
-
-def wait_until(condition: Callable[[], bool], timeout_s: float = 10.0) -> None:
-    """Wait for a condition with a deadline."""
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come true in time"
-        time.sleep(0.002)

@@ -2,7 +2,9 @@
 
 from barnabas.server.testing.broker import Broker
 from barnabas.wire.messages.api_versions import ApiVersionsRequest
-from tests.server.raw_client import RawClient, fetch_request
+from tests.server.raw_client import RawClient
+from tests.server.records import fetch_request
+from tests.server.waiting import wait_until_watched
 
 
 def test_an_idle_connection_is_closed_and_others_are_not() -> None:
@@ -16,9 +18,7 @@ def test_an_idle_connection_is_closed_and_others_are_not() -> None:
             idle.call(ApiVersionsRequest(), 0)
             busy.call(ApiVersionsRequest(), 0)
             parked.send(fetch_request(topic, 0, max_wait_ms=20_000), 11)
-            waits = broker.server.fetches
-            while not broker.call(lambda: waits.is_watched((topic, 0))):
-                pass
+            wait_until_watched(broker, topic)
             broker.clock.advance("4 s")
             assert busy.call(ApiVersionsRequest(), 0).error_code == 0
             broker.clock.advance("3 s")

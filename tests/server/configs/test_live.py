@@ -2,20 +2,13 @@
 
 import asyncio
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from barnabas.server.broker import Broker
 from barnabas.server.config import load_config
 from barnabas.server.registry.ensemble import Ensemble
 from barnabas.server.registry.registry import Registry
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
-    while not holds():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0)
+from tests.server.waiting import eventually
 
 
 async def started(directory: Path, ensemble: Ensemble) -> Broker:
@@ -40,17 +33,17 @@ def test_what_others_write_is_applied(tmp_path: Path) -> None:
 
         await other.configs.write("topics/t", {"flush.messages": "5"})
         await other.configs.notify("topics/t")
-        await until(lambda: partition.log.config.flush_messages == 5)
+        await eventually(lambda: partition.log.config.flush_messages == 5)
 
         await other.configs.write("brokers/<default>", {"message.max.bytes": "1234"})
         await other.configs.notify("brokers/<default>")
-        await until(lambda: broker.config.message_max_bytes == 1234)
+        await eventually(lambda: broker.config.message_max_bytes == 1234)
         assert partition.log.config.max_message_bytes == 1234
         assert partition.log.config.flush_messages == 5
 
         await other.configs.write("brokers/0", {"max.connections": "3", "message.max.bytes": "99"})
         await other.configs.notify("brokers/0")
-        await until(lambda: broker.population.limits.max_connections == 3)
+        await eventually(lambda: broker.population.limits.max_connections == 3)
         assert partition.log.config.max_message_bytes == 99
         await broker.stop()
 

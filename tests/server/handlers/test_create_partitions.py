@@ -11,7 +11,8 @@ from barnabas.wire.messages.create_partitions import (
 )
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.server.admin import create, new_topic
-from tests.server.raw_client import RawClient, batch, produce_request
+from tests.server.raw_client import RawClient
+from tests.server.records import make_batch, produce
 
 Manual = list[list[int]] | None
 
@@ -50,12 +51,12 @@ def leaders(client: RawClient, topic: str) -> list[int]:
 def test_every_version_grows_a_topic(client: RawClient, version: int) -> None:
     name = f"v{version}"
     create(client, new_topic(name))
-    client.call(produce_request(name, batch(b"before")), 7)
+    produce(client, name, make_batch(b"before"))
     assert grow(client, (name, 4, None), version=version) == [(name, 0, None)]
     assert leaders(client, name) == [0] * 4
     for partition, offset in ((0, 1), (3, 0)):
-        answer = client.call(produce_request(name, batch(b"after"), partition), 7)
-        assert answer.responses[0].partition_responses[0].base_offset == offset
+        answer = produce(client, name, make_batch(b"after"), partition=partition)
+        assert answer.base_offset == offset
 
 
 def test_replicas_can_be_given(client: RawClient) -> None:
@@ -133,9 +134,8 @@ def test_new_partitions_survive_a_restart() -> None:
         with RawClient(broker.port) as client:
             create(client, new_topic("kept"))
             assert grow(client, ("kept", 3, None)) == [("kept", 0, None)]
-            client.call(produce_request("kept", batch(b"a"), 2), 7)
+            produce(client, "kept", make_batch(b"a"), partition=2)
         broker.restart()
         with RawClient(broker.port) as client:
             assert leaders(client, "kept") == [0] * 3
-            answer = client.call(produce_request("kept", batch(b"b"), 2), 7)
-            assert answer.responses[0].partition_responses[0].base_offset == 1
+            assert produce(client, "kept", make_batch(b"b"), partition=2).base_offset == 1

@@ -9,15 +9,20 @@ from barnabas.wire.messages.delete_records import (
     DeleteRecordsRequest,
     DeleteRecordsTopic,
 )
-from barnabas.wire.messages.list_offsets import (
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsTopic,
-)
 from tests.server.admin import create, new_topic
-from tests.server.raw_client import RawClient, batch, fetch_request, produce_request
-
-LATEST, EARLIEST = -1, -2
+from tests.server.group_requests import unique
+from tests.server.raw_client import RawClient
+from tests.server.records import (
+    EARLIEST,
+    LATEST,
+    batches_of,
+    fetch_request,
+    fetched,
+    list_offset,
+    make_batch,
+    produce,
+    read,
+)
 
 
 def delete(
@@ -32,34 +37,31 @@ def delete(
     return answer.error_code, answer.low_watermark
 
 
-def offset_of(client: RawClient, topic: str, timestamp: int) -> int:
-    wanted = ListOffsetsPartition(partition_index=0, timestamp=timestamp)
-    request = ListOffsetsRequest(
-        replica_id=-1, topics=[ListOffsetsTopic(name=topic, partitions=[wanted])]
-    )
-    found: int = client.call(request, 5).topics[0].partitions[0].offset
-    return found
+def bounds(client: RawClient, topic: str) -> tuple[int, int]:
+    """Where the log begins and ends."""
+    first, last = (list_offset(client, topic, when).offset for when in (EARLIEST, LATEST))
+    return first, last
 
 
 @pytest.fixture
-def filled(client: RawClient, request: pytest.FixtureRequest) -> str:
+def filled(client: RawClient) -> str:
     """A topic with five batches of one record."""
-    name = f"t{abs(hash(request.node.name))}"
+    name = unique("filled")
     create(client, new_topic(name))
     for _ in range(5):
-        client.call(produce_request(name, batch(b"x")), 7)
+        produce(client, name, make_batch(b"x"))
     return name
 
 
 @pytest.mark.parametrize("version", range(3))
 def test_the_log_begins_later(client: RawClient, filled: str, version: int) -> None:
     assert delete(client, filled, 3, version=version) == (0, 3)
-    assert (offset_of(client, filled, EARLIEST), offset_of(client, filled, LATEST)) == (3, 5)
-    below = client.call(fetch_request(filled, 2, max_wait_ms=60_000), 11).responses[0].partitions[0]
+    assert bounds(client, filled) == (3, 5)
+    below = fetched(client.call(fetch_request(filled, 2, max_wait_ms=60_000), 11))[filled, 0]
     assert below.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
-    above = client.call(fetch_request(filled, 3), 11).responses[0].partitions[0]
+    above = read(client, filled, 3)
     assert (above.error_code, above.log_start_offset) == (0, 3)
-    assert int.from_bytes(bytes(above.records or b"")[:8], "big") == 3
+    assert batches_of(above)[0].base_offset == 3
 
 
 def test_what_is_gone_already_is_fine(client: RawClient, filled: str) -> None:
@@ -70,16 +72,15 @@ def test_what_is_gone_already_is_fine(client: RawClient, filled: str) -> None:
 
 def test_minus_one_is_the_high_watermark(client: RawClient, filled: str) -> None:
     assert delete(client, filled, -1) == (0, 5)
-    assert offset_of(client, filled, EARLIEST) == offset_of(client, filled, LATEST) == 5
-    answer = client.call(produce_request(filled, batch(b"y")), 7)
-    part = answer.responses[0].partition_responses[0]
-    assert (part.base_offset, part.log_start_offset) == (5, 5)
+    assert bounds(client, filled) == (5, 5)
+    answer = produce(client, filled, make_batch(b"y"))
+    assert (answer.base_offset, answer.log_start_offset) == (5, 5)
 
 
 @pytest.mark.parametrize("offset", [6, 99, 2**63 - 1, -2, -(2**63)])
 def test_offsets_out_of_range(client: RawClient, filled: str, offset: int) -> None:
     assert delete(client, filled, offset) == (ErrorCode.OFFSET_OUT_OF_RANGE, -1)
-    assert offset_of(client, filled, EARLIEST) == 0
+    assert bounds(client, filled) == (0, 5)
 
 
 def test_an_empty_partition(client: RawClient) -> None:
@@ -110,11 +111,8 @@ def test_it_survives_a_restart() -> None:
         with RawClient(broker.port) as client:
             create(client, new_topic("kept", settings={"retention.ms": "-1"}))
             for _ in range(5):
-                client.call(produce_request("kept", batch(b"x")), 7)
+                produce(client, "kept", make_batch(b"x"))
             assert delete(client, "kept", 4) == (0, 4)
         broker.restart()
         with RawClient(broker.port) as client:
-            assert (offset_of(client, "kept", EARLIEST), offset_of(client, "kept", LATEST)) == (
-                4,
-                5,
-            )
+            assert bounds(client, "kept") == (4, 5)

@@ -8,7 +8,9 @@ from barnabas.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopi
 from barnabas.wire.messages.metadata import MetadataRequest
 from barnabas.wire.uuids import ZERO_UUID, Uuid
 from tests.server.admin import create, create_code, new_topic
-from tests.server.raw_client import RawClient, batch, fetch_request, produce_request
+from tests.server.raw_client import RawClient
+from tests.server.records import fetch_request, make_batch, produce
+from tests.server.waiting import wait_until_watched
 
 Outcome = list[tuple[str | None, int]]
 
@@ -72,21 +74,18 @@ def test_deletion_switched_off(version: int, code: int) -> None:
 
 def test_a_topic_made_again_is_another_one(client: RawClient) -> None:
     (first,) = create(client, new_topic("again"))
-    assert client.call(produce_request("again", batch(b"a")), 7)
+    assert produce(client, "again", make_batch(b"a")).base_offset == 0
     delete(client, "again")
     (second,) = create(client, new_topic("again"))
     assert first.topic_id != second.topic_id
-    answer = client.call(produce_request("again", batch(b"b")), 7)
-    assert answer.responses[0].partition_responses[0].base_offset == 0
+    assert produce(client, "again", make_batch(b"b")).base_offset == 0
 
 
 def test_a_fetch_that_waits_for_the_topic_is_answered(broker: Broker, client: RawClient) -> None:
     create(client, new_topic("awaited"))
     with RawClient(broker.port) as waiting:
         waiting.send(fetch_request("awaited", 0, max_wait_ms=60_000), 11)
-        waits = broker.server.fetches
-        while not broker.call(lambda: waits.is_watched(("awaited", 0))):
-            pass
+        wait_until_watched(broker, "awaited")
         delete(client, "awaited")
         (partition,) = waiting.receive().responses[0].partitions
     assert partition.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -10,7 +10,8 @@ from barnabas.wire.messages.describe_log_dirs import (
     DescribeLogDirsRequest,
     DescribeLogDirsResult,
 )
-from tests.server.raw_client import RawClient, batch, produce_request
+from tests.server.raw_client import RawClient
+from tests.server.records import make_batch, produce
 
 Wanted = list[tuple[str, list[int]]] | None
 
@@ -38,7 +39,7 @@ def partitions(results: list[DescribeLogDirsResult]) -> dict[tuple[str, int], in
 @pytest.mark.parametrize("version", range(6))
 def test_sizes_are_those_of_the_files(broker: Broker, client: RawClient, version: int) -> None:
     name = broker.create_topic(f"v{version}", 2)
-    client.call(produce_request(name, batch(b"x" * 100)), 7)
+    produce(client, name, make_batch(b"x" * 100))
     (result,) = described(client, [(name, [0, 1])], version)
     assert (result.error_code, result.log_dir) == (0, str(broker.data_dir))
     log = broker.data_dir / f"{name}-0" / "00000000000000000000.log"

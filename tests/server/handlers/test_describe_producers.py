@@ -1,15 +1,14 @@
 """DescribeProducers: epochs and sequences as the partition remembers them."""
 
 from barnabas.server.testing.broker import Broker
-from barnabas.storage.builder import build_batch
-from barnabas.storage.records import Record
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.describe_producers import (
     DescribeProducersRequest,
     PartitionResponse,
     TopicRequest,
 )
-from tests.server.raw_client import RawClient, produce_request
+from tests.server.raw_client import RawClient
+from tests.server.records import Producer, make_batch, produce
 
 
 def described(client: RawClient, topic: str, *indexes: int) -> list[PartitionResponse]:
@@ -22,20 +21,16 @@ def described(client: RawClient, topic: str, *indexes: int) -> list[PartitionRes
     return partitions
 
 
-def produce(client: RawClient, topic: str, producer_id: int, epoch: int, sequence: int) -> None:
-    records = [Record(offset=0, timestamp=1_700_000_000_000, key=None, value=b"v")]
-    data = build_batch(
-        records, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence
-    )
-    answer = client.call(produce_request(topic, bytes(data)), 7)
-    assert answer.responses[0].partition_responses[0].error_code == 0
+def send(client: RawClient, topic: str, producer_id: int, epoch: int, sequence: int) -> None:
+    data = make_batch(b"v", producer=Producer(producer_id, epoch), sequence=sequence)
+    assert produce(client, topic, data).error_code == 0
 
 
 def test_producers_of_a_partition(broker: Broker, client: RawClient) -> None:
     broker.create_topic("t", 2)
-    produce(client, "t", 7, 0, 0)
-    produce(client, "t", 7, 0, 1)
-    produce(client, "t", 9, 3, 0)
+    send(client, "t", 7, 0, 0)
+    send(client, "t", 7, 0, 1)
+    send(client, "t", 9, 3, 0)
     first, second = described(client, "t", 0, 1)
     assert [
         (p.producer_id, p.producer_epoch, p.last_sequence, p.last_timestamp)

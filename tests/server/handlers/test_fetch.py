@@ -12,6 +12,7 @@ from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopi
 from barnabas.wire.uuids import Uuid
 from tests.server.raw_client import RawClient
 from tests.server.records import batches_of, data_of, fetch, fetched, make_batch, produce, read
+from tests.server.waiting import wait_until_watched
 
 LONG_MS = 60_000
 SOON_S = 30.0  # long before a wait of LONG_MS is over
@@ -146,11 +147,9 @@ def test_new_records_wake_a_fetch_when_they_are_enough(
 
     thread = threading.Thread(target=wait)
     thread.start()
-    waits = broker.server.fetches
-    deadline = time.monotonic() + SOON_S
-    while not broker.call(lambda: waits.is_watched((topic, 0))):
-        assert time.monotonic() < deadline
+    wait_until_watched(broker, topic)
     produce(client, topic, make_batch(b"x" * 50))
+    waits = broker.server.fetches
     assert broker.call(lambda: waits.is_watched((topic, 0)))
     produce(client, topic, make_batch(b"y" * 200))
     thread.join(SOON_S)

@@ -20,7 +20,8 @@ from tests.server.admin import (
     setting,
     value,
 )
-from tests.server.raw_client import RawClient, batch, produce_request
+from tests.server.raw_client import RawClient
+from tests.server.records import make_batch, produce
 
 
 @pytest.mark.parametrize("version", [0, 1])
@@ -143,16 +144,14 @@ def test_validate_only_changes_nothing(client: RawClient) -> None:
 def test_a_topics_change_takes_effect_at_once(client: RawClient) -> None:
     create(client, new_topic("effect"))
 
-    def produce() -> int:
-        answer = client.call(produce_request("effect", batch(b"x" * 2000)), 7)
-        code: int = answer.responses[0].partition_responses[0].error_code
-        return code
+    def code() -> int:
+        return produce(client, "effect", make_batch(b"x" * 2000)).error_code
 
-    assert produce() == 0
+    assert code() == 0
     alter(client, resource(TOPIC, "effect", ("max.message.bytes", SET, "1000")))
-    assert produce() == ErrorCode.MESSAGE_TOO_LARGE
+    assert code() == ErrorCode.MESSAGE_TOO_LARGE
     alter(client, resource(TOPIC, "effect", ("max.message.bytes", DELETE, None)))
-    assert produce() == 0
+    assert code() == 0
 
 
 def test_changes_survive_a_restart() -> None:
@@ -174,9 +173,8 @@ def test_changes_survive_a_restart() -> None:
             assert (found.value, found.config_source) == ("5000", 2)
             found = setting(client, BROKER, "0", "log.cleaner.backoff.ms")
             assert (found.value, found.config_source) == ("7", 3)
-            answer = client.call(produce_request("t", batch(b"x" * 9000)), 7)
-            code = answer.responses[0].partition_responses[0].error_code
-            assert code == ErrorCode.MESSAGE_TOO_LARGE
+            answer = produce(client, "t", make_batch(b"x" * 9000))
+            assert answer.error_code == ErrorCode.MESSAGE_TOO_LARGE
 
 
 def test_log_levels_last_until_a_restart() -> None:

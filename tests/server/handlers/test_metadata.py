@@ -13,7 +13,8 @@ from barnabas.wire.messages.metadata import (
     MetadataResponseTopic,
 )
 from barnabas.wire.uuids import ZERO_UUID, Uuid
-from tests.server.raw_client import RawClient, batch, produce_request
+from tests.server.raw_client import RawClient
+from tests.server.records import make_batch, produce
 
 UNASKED = -(2**31)
 
@@ -78,15 +79,13 @@ def test_a_missing_topic_is_made_and_the_client_asks_again(client: RawClient, ve
     while (topic := metadata(client, [name], version, create=True).topics[0]).error_code:
         assert time.monotonic() < deadline
     assert [p.leader_id for p in topic.partitions] == [0]
-    answer = client.call(produce_request(name, batch(b"x")), 7)
-    assert answer.responses[0].partition_responses[0].error_code == 0
+    assert produce(client, name, make_batch(b"x")).error_code == 0
 
 
 def test_nothing_is_made_that_nobody_wants(client: RawClient) -> None:
     assert metadata(client, ["unwanted"]).topics[0].error_code == 3
     assert metadata(client, ["bad name!"], create=True).topics[0].error_code == 17
-    answer = client.call(produce_request("unwanted", batch(b"x")), 7)
-    assert answer.responses[0].partition_responses[0].error_code == 3
+    assert produce(client, "unwanted", make_batch(b"x")).error_code == 3
     metadata(client, None, create=True)
     assert not {"unwanted", "bad name!"} & names(metadata(client, None))
 

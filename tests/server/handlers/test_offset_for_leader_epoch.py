@@ -9,7 +9,8 @@ from barnabas.wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
-from tests.server.raw_client import RawClient, batch, produce_request
+from tests.server.raw_client import RawClient
+from tests.server.records import make_batch, produce
 
 NO_CHECK = -1
 
@@ -40,7 +41,7 @@ def test_the_epoch_that_goes_on_ends_where_the_log_does(
 ) -> None:
     name = broker.create_topic(f"v{version}")
     assert end_of(client, name, 0, version=version)[2] == 0
-    client.call(produce_request(name, batch(b"a", b"b")), 7)
+    produce(client, name, make_batch(b"a", b"b"))
     epoch = 0 if version >= 1 else -1  # v0 does not say which epoch it found
     assert end_of(client, name, 0, version=version) == (0, epoch, 2)
 
@@ -50,7 +51,7 @@ def test_earlier_and_later_epochs() -> None:
         broker.create_topic("t", settings={"retention.ms": -1})
         for _ in range(3):
             with RawClient(broker.port) as client:
-                client.call(produce_request("t", batch(b"a", b"b")), 7)
+                produce(client, "t", make_batch(b"a", b"b"))
             broker.restart()
         with RawClient(broker.port) as client:
             assert [end_of(client, "t", epoch) for epoch in range(5)] == [

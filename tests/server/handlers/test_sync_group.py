@@ -5,6 +5,7 @@ import pytest
 from barnabas.server.testing.broker import Broker
 from barnabas.wire.error_codes import ErrorCode
 from tests.server.group_requests import Member, unique
+from tests.server.waiting import wait_until
 
 
 @pytest.mark.parametrize("version", range(6))
@@ -41,8 +42,7 @@ def test_a_follower_waits_for_the_leader(broker: Broker) -> None:
         leader.settle()
         follower.take(follower.call(follower.join_request(), 9))
         follower.send(follower.join_request(), 9)
-        while leader.heartbeat() == 0:
-            pass
+        wait_until(lambda: leader.heartbeat() != 0)
         leader.join()
         follower.take(follower.receive())
         follower.send(follower.sync_request(), 5)

@@ -4,6 +4,7 @@ A later session of the same tree stands for another broker. Events are awaited, 
 over a network delivers them in its own time; that none comes is shown by a later one.
 """
 
+import asyncio
 from collections.abc import Callable
 
 import pytest
@@ -26,7 +27,8 @@ from barnabas.server.registry.store import (
     Stat,
     ZnodeError,
 )
-from tests.server.registry.worlds import EmbeddedWorld, Heard, World, eventually
+from tests.server.registry.worlds import EmbeddedWorld, Heard, World
+from tests.server.waiting import PATIENCE_S, eventually
 
 WORLDS: list[Callable[[], World]] = [EmbeddedWorld]
 
@@ -384,8 +386,9 @@ async def test_the_event_comes_before_the_news(world: World) -> None:
     heard = Heard()
     await store.get("/a", heard.watch)
     await other.set("/a", b"1")
-    while (await store.get("/a")).data == b"0":
-        await eventually(lambda: True)
+    async with asyncio.timeout(PATIENCE_S):
+        while (await store.get("/a")).data == b"0":
+            pass
     assert heard.told() == [("DATA_CHANGED", "/a")]
     await world.close()
 

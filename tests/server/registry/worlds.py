@@ -1,7 +1,5 @@
 """Where contract tests get their sessions from: one `World` for each kind of store."""
 
-import asyncio
-from collections.abc import Callable
 from typing import Protocol
 
 from barnabas.server.registry.embedded import EmbeddedStore
@@ -70,15 +68,6 @@ class Heard:
     def told(self) -> list[tuple[str, str]]:
         """Return the events as (kind, path)."""
         return [(event.kind.name, event.path) for event in self.events]
-
-
-async def eventually(condition: Callable[[], bool], deadline_s: float = 10) -> None:
-    """Wait until the condition holds; a store over a network answers in its own time."""
-    loop = asyncio.get_running_loop()
-    end = loop.time() + deadline_s
-    while not condition():
-        assert loop.time() < end, "it did not happen in time"
-        await asyncio.sleep(0.005)
 
 
 def _embedded(store: ZnodeStore) -> EmbeddedStore:
