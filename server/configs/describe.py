@@ -9,7 +9,6 @@ from barnabas.server.configs.resources import (
     ResourceType,
     broker_id_of,
     resource_type,
-    topic_path,
 )
 from barnabas.server.errors import ApiError
 from barnabas.server.settings.describe import (
@@ -45,7 +44,7 @@ async def _topic(broker: "Broker", name: str, names: Names) -> list[ConfigEntry]
         raise fault
     if name not in broker.metadata.topics:
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    own = await broker.registry.configs.read(topic_path(name))
+    own = await broker.topic_settings.read_own(name)
     return describe_topic(broker.config, own, names)
 
 

@@ -8,14 +8,13 @@ and DynamicBrokerConfig.
 """
 
 import asyncio
+import functools
 from typing import TYPE_CHECKING
 
-from barnabas.server.configs.resources import broker_path, topic_path
+from barnabas.server.configs.resources import broker_path
 from barnabas.server.registry.configs import BROKERS, TOPICS
 from barnabas.server.registry.store import WatchEvent, ZnodeError
 from barnabas.server.settings.topics import TOPIC_SETTINGS
-from barnabas.storage.log_config import LogConfig
-from barnabas.storage.setting_types import InvalidSetting
 
 if TYPE_CHECKING:
     from barnabas.server.broker import Broker
@@ -84,12 +83,7 @@ class LiveSettings:
         topic = broker.metadata.topics.get(name)
         if topic is None:
             return
-        own = await broker.registry.configs.read(topic_path(name))
-        try:
-            config = broker.config.log_config.with_settings(own, broker.config.release)
-        except InvalidSetting as error:
-            self._log.error("a topic's settings cannot be used", topic=name, error=error)
-            return
+        config = await broker.topic_settings.read(name)
         for info in topic.partitions:
             partition = broker.replicas.find(name, info.index)
             if partition is not None:
@@ -110,15 +104,6 @@ class LiveSettings:
 
     async def _apply_all_topics(self) -> None:
         """A setting changed that topics inherit."""
-        stored = await self._broker.registry.configs.read_all(TOPICS)
-        base, release = self._broker.config.log_config, self._broker.config.release
-        configs: dict[str, LogConfig] = {}
+        config_of = functools.cache(await self._broker.topic_settings.read_all())
         for log in self._broker.disks:
-            topic = log.partition.topic
-            if topic not in configs:
-                try:
-                    configs[topic] = base.with_settings(stored.get(topic, {}), release)
-                except InvalidSetting as error:
-                    self._log.error("a topic's settings cannot be used", topic=topic, error=error)
-                    configs[topic] = log.config
-            log.update_config(configs[topic])
+            log.update_config(config_of(log.partition.topic))

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.server.broker import Broker, StartFailed
+from barnabas.server.broker import Broker
 from barnabas.server.config import load_config
+from barnabas.server.startup import StartFailed
 from barnabas.server.testing.broker import Broker as InProcess
 
 
@@ -79,6 +80,6 @@ def test_topics_and_records_outlive_a_restart_and_a_crash(tmp_path: Path) -> Non
         assert [p.leader_id for p in topic.partitions] == [broker.server.broker_id] * 3
         broker.kill()
         broker.start()
-        config = broker.run(broker.server.topic_config("kept"))
+        config = broker.run(broker.server.topic_settings.read("kept"))
         assert config.retention_ms == 1234567
         assert broker.server.metadata.topics["kept"].topic_id == topic.topic_id

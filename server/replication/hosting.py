@@ -1,0 +1,87 @@
+"""What becomes of the partitions on this broker when the cluster or a disk changes.
+
+The controller says what is new, changed or gone (`cluster.controller.TopicSink`); the data
+directories say when they fail. Here that reaches everybody who has to know: the replicas, the
+requests that wait, the groups, the metadata that clients are answered from.
+"""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from barnabas.server.cluster.metadata import TopicInfo
+from barnabas.server.groups.partitioning import OFFSETS_TOPIC
+from barnabas.storage.data_directory import DataDirectory
+from barnabas.storage.errors import StorageError
+
+if TYPE_CHECKING:
+    from barnabas.server.broker import Broker
+
+
+class Hosting:
+    """Carries out changes on one broker; a `TopicSink`."""
+
+    def __init__(self, broker: "Broker") -> None:
+        self._broker = broker
+        self._log = broker.log
+
+    async def topic_changed(self, topic: TopicInfo) -> None:
+        """Lead what is ours to lead, then let clients see it."""
+        broker = self._broker
+        config = await broker.topic_settings.read(topic.name)
+        now_ms = broker.clock.now_ms()
+        for info in topic.partitions:
+            if info.leader_id != broker.broker_id:
+                continue
+            try:
+                broker.replicas.become_leader(
+                    topic.name, topic.topic_id, info.index, config,
+                    info.leader_epoch, info.replicas, info.isr, now_ms,
+                )  # fmt: skip
+            except StorageError as error:
+                self._log.error("a partition cannot be opened", error=error)
+        broker.metadata.set_topic(topic)
+        if topic.name == OFFSETS_TOPIC:
+            self._coordinate(topic)
+        broker.topics.changed(topic.name)
+
+    async def topic_deleted(self, topic: TopicInfo) -> None:
+        """Forget the topic, answer who waits for it, remove its files."""
+        broker = self._broker
+        broker.metadata.remove_topics([topic.name])
+        indexes = [info.index for info in topic.partitions]
+        broker.replicas.delete(topic.name, indexes, broker.clock.now_ms())
+        for index in indexes:
+            self._answer_waiting((topic.name, index))
+        broker.metrics.forget_topic(topic.name)
+        if topic.name == OFFSETS_TOPIC:
+            broker.groups.leadership.resigned_all()
+        broker.groups.topics_deleted([topic.name])
+        broker.topics.changed(topic.name)
+
+    def directory_failed(self, directory: DataDirectory) -> None:
+        """A data directory's partitions go offline; without any directory the broker fails."""
+        broker = self._broker
+        self._log.error(
+            "a data directory failed", directory=directory.path, error=directory.failure
+        )
+        for partition in broker.replicas.directory_failed(directory.path):
+            self._answer_waiting(partition.key)
+            if partition.topic == OFFSETS_TOPIC:
+                resigned = partial(broker.groups.leadership.resigned, partition.index)
+                broker.clock.call_later(0, resigned)
+        if not any(each.is_online for each in broker.disks.directories):
+            broker.fail("the last data directory failed; see `log.dirs`")
+
+    def _coordinate(self, topic: TopicInfo) -> None:
+        """Coordinate the groups of the partitions that are led here, and no others."""
+        leadership = self._broker.groups.leadership
+        for info in topic.partitions:
+            partition = self._broker.replicas.find(topic.name, info.index)
+            if partition is not None and partition.is_leader:
+                leadership.elected(partition)
+            else:
+                leadership.resigned(info.index)
+
+    def _answer_waiting(self, key: tuple[str, int]) -> None:
+        self._broker.fetches.complete_all(key)
+        self._broker.produces.complete_all(key)
