@@ -1,6 +1,7 @@
 """A broker that cannot do its job says why in one sentence, and leaves nothing behind."""
 
 import asyncio
+import io
 import socket
 from pathlib import Path
 
@@ -8,6 +9,9 @@ import pytest
 
 from barnabas.server.broker import Broker
 from barnabas.server.config import load_config
+from barnabas.server.logs import Logs
+from barnabas.server.registry.controller import ControllerEpoch
+from barnabas.server.registry.errors import ControllerMoved
 from barnabas.server.startup import StartFailed
 from barnabas.server.testing.broker import Broker as InProcess
 
@@ -48,6 +52,45 @@ def test_a_start_that_failed_can_be_tried_again(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         start(tmp_path, listeners=f"PLAINTEXT://127.0.0.1:{port}")
+    with InProcess(data_dir=tmp_path) as broker:
+        assert broker.create_topic("t") == "t"
+
+
+def test_a_registry_that_is_damaged(tmp_path: Path) -> None:
+    (tmp_path / "registry.journal").write_bytes(b"no journal at all")
+    assert "registry.journal is damaged at byte 0" in start(tmp_path)
+    assert "registry.journal is damaged at byte 0" in start(tmp_path)
+
+
+def test_a_start_that_failed_leaves_the_logs_as_clean_as_it_found_them(tmp_path: Path) -> None:
+    with InProcess(data_dir=tmp_path) as broker:
+        broker.create_topic("t")
+    marker = tmp_path / ".kafka_cleanshutdown"
+    assert marker.exists()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        start(tmp_path, listeners=f"PLAINTEXT://127.0.0.1:{taken.getsockname()[1]}")
+    assert marker.exists()
+    (tmp_path / "meta.properties").write_text("version=0\nbroker.id=7\n")
+    start(tmp_path)
+    marker.unlink()
+    start(tmp_path)
+    assert not marker.exists()
+
+
+def test_a_part_that_fails_keeps_no_other_from_stopping(tmp_path: Path) -> None:
+    async def run() -> None:
+        settings = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(tmp_path)}
+        logged = io.StringIO()
+        broker = Broker(load_config((), settings), logs=Logs("error", logged))
+        await broker.start()
+        await broker.controller.stop()
+        broker.controller.epoch = ControllerEpoch(99, 99)
+        with pytest.raises(ControllerMoved):
+            await broker.stop()
+        assert "ControllerMoved" in logged.getvalue()
+
+    asyncio.run(run())
+    assert (tmp_path / ".kafka_cleanshutdown").exists()
     with InProcess(data_dir=tmp_path) as broker:
         assert broker.create_topic("t") == "t"
 
