@@ -48,6 +48,7 @@ class Fault:
     error: ErrorCode = ErrorCode.UNKNOWN_SERVER_ERROR
     delay_ms: float = 0
     throttle_ms: int = 0
+    number: int = field(default=0, init=False)  # among all that were ever in force, from 1
     seen: int = field(default=0, init=False)
     hits: int = field(default=0, init=False)
 
@@ -86,6 +87,7 @@ class Faults:
 
     def __init__(self) -> None:
         self._faults: list[Fault] = []
+        self._ever: dict[int, Fault] = {}
 
     def __iter__(self) -> Iterator[Fault]:
         return iter(tuple(self._faults))
@@ -95,12 +97,18 @@ class Faults:
 
     def add(self, fault: Fault) -> Fault:
         """Put a fault in force."""
+        fault.number = len(self._ever) + 1
+        self._ever[fault.number] = fault
         self._faults.append(fault)
         return fault
 
     def remove(self, fault: Fault) -> None:
         """Take a fault back; harmless when it is gone already."""
         self._faults = [each for each in self._faults if each is not fault]
+
+    def find(self, number: int) -> Fault | None:
+        """The fault with that number; it keeps its counts when it has been taken back."""
+        return self._ever.get(number)
 
     def clear(self) -> None:
         """Let everything go right."""

@@ -23,12 +23,16 @@ READ_TIMEOUT_S = 30.0
 
 
 class HttpRequest(NamedTuple):
-    """What was asked: path and query are decoded as far as needed, the body is bytes."""
+    """What was asked: path and query are decoded as far as needed, the body is bytes.
+
+    `content_type` is lower case and without parameters.
+    """
 
     method: str
     path: str
     query: dict[str, str]
     body: bytes
+    content_type: str = ""
 
 
 class HttpResponse(NamedTuple):
@@ -160,7 +164,9 @@ async def _read_request(reader: asyncio.StreamReader) -> tuple[HttpRequest, bool
     url = urlsplit(target)
     connection = headers.get("connection", "").lower()
     keep = connection != "close" and (version == "HTTP/1.1" or connection == "keep-alive")
-    return HttpRequest(method, url.path, dict(parse_qsl(url.query)), body), keep
+    content_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+    query = dict(parse_qsl(url.query))
+    return HttpRequest(method, url.path, query, body, content_type), keep
 
 
 def _colon(line: str) -> tuple[str, str, str]:

@@ -15,7 +15,7 @@ from barnabas.wire.api import ApiKey
 
 if TYPE_CHECKING:
     from barnabas.server.broker import Broker
-    from barnabas.server.http import HttpServer
+    from barnabas.server.http import HttpRequest, HttpResponse, HttpServer
     from barnabas.server.replication.partition import Partition
 
 
@@ -27,30 +27,54 @@ def observe(broker: "Broker") -> None:
 
 
 async def serve_observations(broker: "Broker") -> "HttpServer | None":
-    """Open the port that `barnabas.http.port` asks for; raises OSError. The caller stops it."""
+    """Open the port that `barnabas.http.port` asks for; raises OSError. The caller stops it.
+
+    Under a control (`barnabas.http.control`) the port is the control's, which outlives brokers.
+    """
     config = broker.config
-    if config.barnabas_http_port < 0:
+    if config.barnabas_http_port < 0 or config.barnabas_http_control:
         return None
-    from barnabas.server.http import HttpRequest, HttpResponse, HttpServer
-    from barnabas.server.metrics import exporter
-
-    export = exporter(broker.metrics)
-
-    def metrics(request: HttpRequest) -> HttpResponse:
-        text, content_type = export()
-        return HttpResponse(200, text, content_type)
-
-    def health(request: HttpRequest) -> HttpResponse:
-        state = _health(broker)
-        return HttpResponse.json(state, 200 if state["status"] == "ok" else 503)
+    from barnabas.server.http import HttpServer
 
     log = broker.logs.room("http")
     server = HttpServer(lambda error: log.unexpected("a request failed", error))
-    server.add("GET", "/metrics", metrics)
-    server.add("GET", "/health", health)
+    Scrape(lambda: broker).add_to(server)
     port = await server.start(config.barnabas_http_host, config.barnabas_http_port)
     log.info("serving metrics and health", host=config.barnabas_http_host, port=port)
     return server
+
+
+class Scrape:
+    """/metrics and /health of the broker that `broker_now` names; None while there is none."""
+
+    def __init__(self, broker_now: Callable[[], "Broker | None"]) -> None:
+        self._broker_now = broker_now
+        self._exported: Broker | None = None
+        self._export: Callable[[], tuple[bytes, str]]
+
+    def add_to(self, server: "HttpServer") -> None:
+        """Serve both paths."""
+        server.add("GET", "/metrics", self._metrics)
+        server.add("GET", "/health", self._health)
+
+    def _metrics(self, request: "HttpRequest") -> "HttpResponse":
+        from barnabas.server.http import HttpResponse
+        from barnabas.server.metrics import exporter
+
+        broker = self._broker_now()
+        if broker is None:
+            return HttpResponse.text("the broker is stopped\n", 503)
+        if broker is not self._exported:
+            self._exported, self._export = broker, exporter(broker.metrics)
+        text, content_type = self._export()
+        return HttpResponse(200, text, content_type)
+
+    def _health(self, request: "HttpRequest") -> "HttpResponse":
+        from barnabas.server.http import HttpResponse
+
+        broker = self._broker_now()
+        state = {"status": "stopped"} if broker is None else _health(broker)
+        return HttpResponse.json(state, 200 if state["status"] == "ok" else 503)
 
 
 def _health(broker: "Broker") -> dict[str, object]:

@@ -4,6 +4,7 @@ Source: kafka.server.KafkaConfig.validateValues, and what this broker cannot be 
 host of tiered storage).
 """
 
+import re
 from collections.abc import Iterator, Mapping
 
 from barnabas.server.endpoints import (
@@ -19,6 +20,7 @@ from barnabas.storage.message_format import magic_of
 
 Complaint = tuple[str, str]  # the setting to name, and what is wrong with it
 
+_RELEASE = re.compile(r"\d+(\.\d+)+", re.ASCII)
 _MIN_CLEANER_BYTES = 1 << 20
 
 
@@ -65,6 +67,7 @@ def _protocols(config: TypedSettings) -> dict[str, str]:
 def _complaints(config: TypedSettings, given: Mapping[str, str]) -> Iterator[Complaint]:
     yield from _identity(config)
     yield from _listeners(config, given)
+    yield from _own(config)
     yield from _network(config)
     yield from _logs(config)
     yield from _replication(config)
@@ -138,6 +141,14 @@ def _control_plane(config: TypedSettings) -> Iterator[Complaint]:
             "control.plane.listener.name",
             "must be one of listeners, and not the one between brokers",
         )
+
+
+def _own(config: TypedSettings) -> Iterator[Complaint]:
+    if config.barnabas_http_control and config.barnabas_http_port < 0:
+        yield "barnabas.http.control", "needs barnabas.http.port; 0 takes any free one"
+    pose = config.barnabas_pose_as
+    if pose and not _RELEASE.fullmatch(pose):
+        yield "barnabas.pose.as", "must be a version of Kafka, as 3.9, or empty"
 
 
 def _network(config: TypedSettings) -> Iterator[Complaint]:

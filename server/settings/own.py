@@ -5,6 +5,9 @@ barnabas.http.port int -1 medium [-1..65535]
     Port that serves /metrics and /health; 0 takes any free one, -1 serves nothing.
 barnabas.http.host string 127.0.0.1 medium [non-empty]
     Address that port is opened on.
+barnabas.http.control boolean false medium
+    Whether that port also takes commands: faults, the clock, snapshots, stop and start, as
+    tests want them. Whoever reaches the port can give them.
 barnabas.log.level string info medium cluster-wide [log-levels]
     What is logged: error, warn, info, debug or trace, and exceptions by room, as
     info,replication=debug.

@@ -244,6 +244,7 @@ class TypedSettings:
     # barnabas
     barnabas_http_port: int
     barnabas_http_host: str
+    barnabas_http_control: bool
     barnabas_log_level: str
     barnabas_pose_as: str
     produce_validation: str

@@ -1,28 +1,28 @@
-"""`barnabas.Broker`: a whole broker inside the process of a test.
+"""`barnabas.Broker`: a whole broker inside the process of a test, or in a child of it.
 
     with barnabas.Broker() as broker:
         producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
 
-It runs in a thread with an event loop of its own, on a free port of 127.0.0.1, in a temporary
-directory, and is ready when `start` returns. Everything a test does to it (`clock`, `faults`,
-`requests`, `snapshot`) is carried out on that loop, so a test never sees half a change.
+It runs in a thread with an event loop of its own, or with `process=True` in another process, on
+a free port of 127.0.0.1, in a temporary directory, and is ready when `start` returns. Everything
+a test does to it (`clock`, `faults`, `requests`, `snapshot`) is a command of the control
+(`commands`), carried out on the broker's loop: a test never sees half a change.
 """
 
-import asyncio
 import shutil
 import tempfile
-import threading
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from barnabas.server.broker import Broker as ServerBroker
-from barnabas.server.config import BrokerConfig, load_config
-from barnabas.server.logs import Logs
-from barnabas.server.registry.configs import BROKERS
 from barnabas.server.testing.clock import TestClock
 from barnabas.server.testing.faults import TestFaults
 from barnabas.server.testing.requests import RequestLog
+
+if TYPE_CHECKING:
+    from barnabas.server.broker import Broker as ServerBroker
+    from barnabas.server.testing.link import Link
+    from barnabas.server.testing.thread_link import ThreadLink
 
 T = TypeVar("T")
 
@@ -36,14 +36,14 @@ TEST_SETTINGS = {
     "log.initial.task.delay.ms": "0",
     "barnabas.log.level": "error",
 }
-START_TIMEOUT_S = 30.0
 
 
 class Broker:
     """One broker for tests.
 
     `settings` are Kafka's, by name. `data_dir` keeps the data where it is after the stop;
-    without it a temporary directory goes with the broker.
+    without it a temporary directory goes with the broker. `pose_as` names the Kafka to look
+    like. `process` puts it in a child process, for tests that keep the interpreter busy.
     """
 
     def __init__(
@@ -54,16 +54,16 @@ class Broker:
         host: str = "127.0.0.1",
         port: int = 0,
         pose_as: str = "",
+        process: bool = False,
     ) -> None:
+        self.process = process
         self._own_dir = data_dir is None
-        self._data_dir = Path(data_dir) if data_dir is not None else None
+        self._data_dir = Path(data_dir).absolute() if data_dir is not None else None
         self._host, self._port = host, port
-        self._settings = {**TEST_SETTINGS, **{k: str(v) for k, v in (settings or {}).items()}}
+        self._settings = {**TEST_SETTINGS, **{k: _text(v) for k, v in (settings or {}).items()}}
         if pose_as:
             self._settings["barnabas.pose.as"] = pose_as
-        self._thread: threading.Thread | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._broker: ServerBroker | None = None
+        self._link: Link | None = None
         self.clock = TestClock(self)
         self.faults = TestFaults(self)
         self.requests = RequestLog(self)
@@ -72,55 +72,36 @@ class Broker:
 
     def start(self) -> Self:
         """Start, and return when clients can connect. Raises what kept it from starting."""
-        if self._thread is not None:
+        if self._link is not None and self._link.is_open:
+            self.ask("POST", "/control/broker/start")
             return self
         if self._data_dir is None:
             self._data_dir = Path(tempfile.mkdtemp(prefix="barnabas-"))
-        outcome: list[BaseException | None] = []
-        started = threading.Event()
-        config = self._config()
-        self._thread = threading.Thread(
-            target=self._run, args=(config, started, outcome), name="barnabas", daemon=True
-        )
-        self._thread.start()
-        if not started.wait(START_TIMEOUT_S):
-            raise TimeoutError(f"the broker did not start in {START_TIMEOUT_S:.0f} s")
-        if outcome[0] is not None:
-            self._thread.join()
-            self._thread = None
-            raise outcome[0]
+        link = self._new_link()
+        try:
+            link.open(self._all_settings())
+        except BaseException:
+            self._remove_own_dir()
+            raise
+        self._link = link
         return self
 
     def stop(self) -> None:
         """Stop in good order; a temporary directory is removed."""
-        self.halt(ServerBroker.stop)
-        if self._own_dir and self._data_dir is not None:
-            shutil.rmtree(self._data_dir, ignore_errors=True)
-            self._data_dir = None
+        try:
+            if self._link is not None:
+                self._link.close()
+        finally:
+            self._remove_own_dir()
 
     def kill(self) -> None:
         """Stop as a crash would: nothing is flushed or marked; the data stays for `start`."""
-        self.halt(ServerBroker.crash)
+        if self._link is not None and self._link.is_open:
+            self.ask("POST", "/control/broker/kill")
 
     def restart(self) -> None:
         """Stop and start again on the same port, with the same data."""
-        port = self.port
-        self.halt(ServerBroker.stop)
-        self.come_back(port)
-
-    def halt(self, how: Callable[[ServerBroker], Coroutine[Any, Any, None]]) -> None:
-        """Stop in the way given; the data stays."""
-        if self._thread is None or self._loop is None or self._broker is None:
-            return
-        self.run(how(self._broker))
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._thread = self._loop = self._broker = None
-
-    def come_back(self, port: int) -> None:
-        """Start again on a port that was ours before."""
-        self._port = port
-        self.start()
+        self.ask("POST", "/control/broker/restart")
 
     def __enter__(self) -> Self:
         return self.start()
@@ -133,12 +114,23 @@ class Broker:
     @property
     def port(self) -> int:
         """The port of the first listener."""
-        return self.server.listeners[0].port
+        return self.link.port
 
     @property
     def bootstrap_servers(self) -> str:
         """What clients call bootstrap.servers."""
         return f"{self._host}:{self.port}"
+
+    @property
+    def control_url(self) -> str:
+        """Where programs of other languages give their commands, as http://127.0.0.1:8080.
+
+        Raises RuntimeError for a broker in the process without `barnabas.http.control`.
+        """
+        port = self.link.control_port
+        if port < 0:
+            raise RuntimeError("set barnabas.http.control=true and barnabas.http.port=0")
+        return f"http://{self._settings.get('barnabas.http.host', '127.0.0.1')}:{port}"
 
     @property
     def data_dir(self) -> Path:
@@ -148,41 +140,40 @@ class Broker:
         return self._data_dir
 
     @property
-    def server(self) -> ServerBroker:
+    def server(self) -> "ServerBroker":
         """The broker itself; touch it only through `call`."""
-        if self._broker is None:
-            raise RuntimeError("the broker is not running")
-        return self._broker
+        return self._thread_link.server
 
     # What a test does with it.
 
+    @property
+    def link(self) -> "Link":
+        """The way to the broker. Raises RuntimeError before the first start."""
+        if self._link is None:
+            raise RuntimeError("the broker has not been started")
+        return self._link
+
+    def ask(self, method: str, path: str, **fields: object) -> Any:
+        """Give a command of the control (docs/testing.md), as one would over HTTP.
+
+        A refusal is a ValueError, LookupError, RuntimeError or TimeoutError.
+        """
+        return self.link.ask(method, path, fields)
+
     def call(self, function: Callable[[], T]) -> T:
         """Call `function` on the broker's loop and return what it returns."""
-
-        async def on_loop() -> T:
-            return function()
-
-        return self.run(on_loop())
+        return self._thread_link.call(function)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the broker's loop and return what it returns."""
-        if self._loop is None:
-            work.close()
-            raise RuntimeError("the broker is not running")
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        return self._thread_link.run(work)
 
     def create_topic(
         self, name: str, partitions: int = 1, settings: Mapping[str, object] | None = None
     ) -> str:
         """Create a topic and wait until it has leaders; its name, for chaining."""
-        topics = self.server.topics
-
-        async def create() -> None:
-            wanted = {key: str(value) for key, value in (settings or {}).items()}
-            await topics.create(name, topics.place(partitions, 1), wanted)
-            await topics.wait_until_served(name, 10_000, partitions)
-
-        self.run(create())
+        given = {key: _text(value) for key, value in (settings or {}).items()}
+        self.ask("POST", "/control/topics", name=name, partitions=partitions, settings=given)
         return name
 
     def clear(self) -> None:
@@ -190,74 +181,58 @@ class Broker:
 
         Settings that were changed while the broker ran are as they were at its start.
         """
-        self.faults.clear()
-        topics, registry = self.server.topics, self.server.registry
+        self.ask("POST", "/control/clear")
 
-        async def clear() -> None:
-            names = list(self.server.metadata.topics)
-            for name in names:
-                await topics.mark_for_deletion(name)
-            for name in names:
-                await topics.wait_until_deleted(name, 10_000)
-            await registry.consumers.delete_all()
-            for name in await registry.configs.read_all(BROKERS):
-                await registry.configs.write(f"{BROKERS}/{name}", {})
-                await registry.configs.notify(f"{BROKERS}/{name}")
-            await self.server.live_settings.catch_up()
-
-        self.run(clear())
+    def pose_as(self, release: str) -> None:
+        """Restart as another Kafka ("2.8"), or as ourselves (""). Raises ValueError."""
+        self.ask("POST", "/control/pose", release=release)
 
     def snapshot(self, directory: str | Path) -> None:
         """Copy the state of the stopped or running broker, by hard links where that is safe.
 
         Closed segments never change again and are linked; what is still written is copied.
+        The folder must not exist yet.
         """
-        from barnabas.server.testing.snapshots import take_snapshot
-
-        take_snapshot(self, Path(directory))
+        self.ask("POST", "/control/snapshot", directory=str(Path(directory).absolute()))
 
     def restore(self, directory: str | Path) -> None:
         """Go back to a snapshot: stop, put its files in the place of ours, start."""
-        from barnabas.server.testing.snapshots import put_back
-
-        put_back(self, Path(directory))
+        self.ask("POST", "/control/restore", directory=str(Path(directory).absolute()))
 
     # How it runs.
 
-    def _config(self) -> BrokerConfig:
-        settings = {
+    @property
+    def _thread_link(self) -> "ThreadLink":
+        from barnabas.server.testing.thread_link import ThreadLink
+
+        if not isinstance(self.link, ThreadLink):
+            raise RuntimeError("the broker is in another process: give it commands by `ask`")
+        return self.link
+
+    def _new_link(self) -> "Link":
+        if self._link is not None:
+            self._port = self._link.port
+        if self.process:
+            from barnabas.server.testing.process_link import ProcessLink
+
+            return ProcessLink(remove_data=self._own_dir)
+        from barnabas.server.testing.thread_link import ThreadLink
+
+        return ThreadLink()
+
+    def _all_settings(self) -> dict[str, str]:
+        return {
             "listeners": f"PLAINTEXT://{self._host}:{self._port}",
             "log.dirs": str(self._data_dir),
             **self._settings,
         }
-        return load_config((), settings)
 
-    def _run(
-        self,
-        config: BrokerConfig,
-        started: threading.Event,
-        outcome: list[BaseException | None],
-    ) -> None:
-        loop = asyncio.new_event_loop()
-        try:
-            self._broker = loop.run_until_complete(_started(config))
-            self._loop = loop
-            self.faults.attach(self._broker)
-            self.requests.attach(self._broker)
-            outcome.append(None)
-        except BaseException as error:
-            outcome.append(error)
-            started.set()
-            loop.close()
-            return
-        started.set()
-        try:
-            loop.run_forever()
-        finally:
-            loop.close()
+    def _remove_own_dir(self) -> None:
+        if self._own_dir and self._data_dir is not None:
+            shutil.rmtree(self._data_dir, ignore_errors=True)
+            self._data_dir = None
 
 
-async def _started(config: BrokerConfig) -> ServerBroker:
-    broker = ServerBroker(config, logs=Logs(config.barnabas_log_level))
-    await broker.start()
-    return broker
+def _text(value: object) -> str:
+    """A setting's value as Kafka writes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -16,16 +16,12 @@ class TestClock:
 
     def now_ms(self) -> int:
         """What the broker believes the time to be, in ms since 1970."""
-        return self._broker.call(self._broker.server.clock.now_ms)
+        return int(self._broker.ask("GET", "/control/clock")["now_ms"])
 
     def advance(self, duration: float | str) -> None:
-        """Let `duration` (ms, or words such as "7 days") pass at once.
+        """Let `duration` (ms, or words such as "7 days") pass at once. Raises ValueError.
 
         What falls due on the way happens in its order: session and rebalance timeouts,
         retention, compaction, offset expiry, parked requests.
         """
-        self._broker.run(self._advance(duration))
-
-    async def _advance(self, duration: float | str) -> None:
-        self._broker.server.clock.advance(duration)
-        await self._broker.server.settle()
+        self._broker.ask("POST", "/control/clock/advance", duration=duration)

@@ -1,44 +1,50 @@
-"""Snapshots of a test's broker: the whole data directory, cheap to take and to go back to.
+"""Snapshots of a broker: its whole data directory, cheap to take and to go back to.
 
-A closed segment's files never change again, so they are linked; what may still be written is
-copied. The broker is stopped for a moment while that happens, which is what makes the copy
-whole: a few milliseconds, on the same port.
+A closed segment's files never change again, so they are linked, on one file system; what may
+still be written is copied. The broker is stopped while that happens, which is what makes the
+copy whole.
 """
 
+import errno
 import os
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-from barnabas.server.broker import Broker as ServerBroker
-
-if TYPE_CHECKING:
-    from barnabas.server.testing.broker import Broker
 
 SEGMENT_FILES = {".log", ".index", ".timeindex", ".txnindex"}
+MARK = "meta.properties"  # in every data directory that a broker has used
 
 
-def take_snapshot(broker: "Broker", target: Path) -> None:
-    """Put a copy of the broker's data into `target`, which must not exist."""
-    with _Stopped(broker):
-        copy_tree(broker.data_dir, target)
+def is_snapshot(directory: Path) -> bool:
+    """Whether a broker's data is in there."""
+    return (directory / MARK).is_file()
 
 
-def put_back(broker: "Broker", source: Path) -> None:
-    """Replace the broker's data by a snapshot."""
-    with _Stopped(broker):
-        data_dir = broker.data_dir
-        for entry in data_dir.iterdir():
-            if entry.is_dir():
-                shutil.rmtree(entry)
-            else:
-                entry.unlink()
-        copy_tree(source, data_dir, may_exist=True)
+def is_taken(directory: Path) -> bool:
+    """Whether something is there already, where a snapshot should go."""
+    return directory.exists()
 
 
-def copy_tree(source: Path, target: Path, *, may_exist: bool = False) -> None:
-    """Copy a data directory; files of closed segments are linked."""
-    target.mkdir(parents=True, exist_ok=may_exist)
+def take_snapshot(data_dir: Path, target: Path) -> None:
+    """Put a copy of a stopped broker's data into `target`, which is made. Raises OSError."""
+    target.mkdir(parents=True)
+    try:
+        _copy_tree(data_dir, target)
+    except BaseException:
+        shutil.rmtree(target, ignore_errors=True)
+        raise
+
+
+def put_back(source: Path, data_dir: Path) -> None:
+    """Replace a stopped broker's data by a snapshot. Raises OSError."""
+    for entry in data_dir.iterdir():
+        if entry.is_dir():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
+    _copy_tree(source, data_dir)
+
+
+def _copy_tree(source: Path, target: Path) -> None:
     for entry in sorted(source.iterdir()):
         if entry.is_dir():
             _copy_partition(entry, target / entry.name)
@@ -51,20 +57,16 @@ def _copy_partition(source: Path, target: Path) -> None:
     active = max((entry.stem for entry in source.glob("*.log")), default="")
     for entry in sorted(source.iterdir()):
         if entry.suffix in SEGMENT_FILES and entry.stem < active:
-            os.link(entry, target / entry.name)
+            _link(entry, target / entry.name)
         else:
             shutil.copy2(entry, target / entry.name)
 
 
-class _Stopped:
-    """The broker is stopped inside this block, and back on its port behind it."""
-
-    def __init__(self, broker: "Broker") -> None:
-        self._broker = broker
-        self._port = broker.port
-
-    def __enter__(self) -> None:
-        self._broker.halt(ServerBroker.stop)
-
-    def __exit__(self, *_: object) -> None:
-        self._broker.come_back(self._port)
+def _link(source: Path, target: Path) -> None:
+    """A second name for a file, or a copy where the file system has no such thing."""
+    try:
+        os.link(source, target)
+    except OSError as error:
+        if error.errno not in (errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK):
+            raise
+        shutil.copy2(source, target)

@@ -1,0 +1,78 @@
+"""The control over HTTP: JSON in, JSON out, beside /metrics and /health.
+
+    POST /control/faults {"api": "OFFSET_COMMIT", "action": "error", ...}  ->  {"id": 1, ...}
+    a refusal  ->  400, 404, 405, 409 or 504 and {"error": "one sentence"}
+
+A body has to call itself application/json, which no web page can do to another's port: a
+browser open on the same machine cannot be made to stop somebody's broker.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import NoReturn
+
+from barnabas.server.broker import StartFailed
+from barnabas.server.http import HttpRequest, HttpResponse, HttpServer
+from barnabas.server.observe import Scrape
+from barnabas.server.testing.commands import perform
+from barnabas.server.testing.host import Host
+from barnabas.server.testing.refusals import BadCommand, Refusal
+
+UNSUPPORTED_TYPE = 415
+
+
+async def open_control(host: Host, address: str, port: int) -> HttpServer:
+    """Serve the control, and what is to be observed. Raises OSError; the caller stops it."""
+    log = host.logs.room("http")
+    server = HttpServer(lambda error: log.unexpected("a request failed", error))
+
+    async def control(request: HttpRequest) -> HttpResponse:
+        return await _answer(host, request)
+
+    for method in ("GET", "POST", "DELETE"):
+        server.add(method, "/control", control)
+        server.add(method, "/control/", control)
+    Scrape(lambda: host.broker if host.is_running else None).add_to(server)
+    bound = await server.start(address, port)
+    log.warn("the control is open to whoever reaches it", host=address, port=bound)
+    return server
+
+
+async def _answer(host: Host, request: HttpRequest) -> HttpResponse:
+    method = "GET" if request.method == "HEAD" else request.method
+    place = f"{method} {request.path}"
+    if request.body and request.content_type != "application/json":
+        return _refusal(UNSUPPORTED_TYPE, f"{place}: send the body as application/json")
+    try:
+        given = {**request.query, **_members(place, request.body)}
+        return HttpResponse.json(await perform(host, method, request.path, given))
+    except Refusal as refusal:
+        return _refusal(refusal.status, str(refusal))
+    except (StartFailed, OSError) as error:
+        return _refusal(500, f"{place}: {error}")
+    except Exception as error:
+        host.logs.room("http").unexpected("a command failed", error)
+        return _refusal(500, f"{place}: {error!r}, which is a bug; the broker's log says where")
+
+
+def _refusal(status: int, sentence: str) -> HttpResponse:
+    return HttpResponse.json({"error": sentence}, status)
+
+
+def _members(place: str, body: bytes) -> Mapping[str, object]:
+    """The JSON object that a body holds; an empty body is an empty one."""
+    if not body:
+        return {}
+    try:
+        members = json.loads(body, parse_constant=_no_number)
+    except RecursionError:
+        raise BadCommand(f"{place}: the body is nested too deep") from None
+    except ValueError as error:
+        raise BadCommand(f"{place}: the body is no JSON: {error}") from None
+    if not isinstance(members, dict):
+        raise BadCommand(f"{place}: the body must be a JSON object")
+    return members
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no number of JSON")

@@ -1,0 +1,210 @@
+"""One broker that tests can stop, crash, restart and set back, always on the same ports.
+
+What a test has asked for (faults), seen (requests) and said (a pose) outlives each of the
+brokers that this host makes. With `barnabas.http.control` the HTTP port is the host's own, and
+stays open while the broker is down; without it the broker has its port to itself, if any.
+Everything here happens on one event loop; changes of the broker's life wait for each other.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from barnabas.server.broker import Broker, StartFailed
+from barnabas.server.config import BrokerConfig
+from barnabas.server.control import Faults
+from barnabas.server.endpoints import Endpoint
+from barnabas.server.logs import Logs
+from barnabas.server.registry.configs import BROKERS
+from barnabas.server.testing.refusals import BadCommand, NotRunning
+from barnabas.server.testing.seen import SeenRequests
+from barnabas.server.testing.snapshots import is_snapshot, is_taken, put_back, take_snapshot
+
+if TYPE_CHECKING:
+    from barnabas.server.http import HttpServer
+
+TOPIC_TIMEOUT_MS = 10_000
+
+Load = Callable[[Mapping[str, str]], BrokerConfig]
+
+
+class Host:
+    """A broker and its control.
+
+    `load` makes the configuration, with the settings it is given above all others; it is
+    called again for every start. It may raise ConfigError.
+    """
+
+    def __init__(self, load: Load) -> None:
+        self._load = load
+        self._pinned: dict[str, str] = {}
+        self._broker: Broker | None = None
+        self._life = asyncio.Lock()
+        self.config = load({})
+        self.logs = Logs(self.config.barnabas_log_level)
+        self.endpoints: list[Endpoint] = []
+        self.faults = Faults()
+        self.seen = SeenRequests()
+        self.http: HttpServer | None = None
+
+    # Life.
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the broker serves."""
+        return self._broker is not None
+
+    @property
+    def broker(self) -> Broker:
+        """The broker that runs now. Raises NotRunning."""
+        if self._broker is None:
+            raise NotRunning("the broker is not running")
+        return self._broker
+
+    async def open(self) -> None:
+        """Start the broker and, if it is to be had, the port of the control.
+
+        Raises StartFailed; nothing is left open then.
+        """
+        await self._start()
+        try:
+            await self._open_control()
+        except BaseException:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        """Stop the broker in good order, and close the control."""
+        async with self._life:
+            if self.http is not None:
+                await self.http.stop()
+            await self._stop()
+
+    async def start(self) -> None:
+        """Bring the broker back; harmless while it runs. Raises StartFailed."""
+        async with self._life:
+            if self._broker is None:
+                await self._start()
+
+    async def stop(self) -> None:
+        """Stop in good order; harmless while it does not run."""
+        async with self._life:
+            await self._stop()
+
+    async def crash(self) -> None:
+        """Stop as a crash would: nothing is flushed, marked or said goodbye to."""
+        async with self._life:
+            broker, self._broker = self._broker, None
+            if broker is not None:
+                await broker.crash()
+
+    async def restart(self) -> None:
+        """Stop, and start again. Raises StartFailed."""
+        async with self._life:
+            await self._stop()
+            await self._start()
+
+    async def pose_as(self, release: str) -> None:
+        """Restart as another Kafka, or as ourselves (""). Raises ConfigError, StartFailed."""
+        async with self._life:
+            pose = {"barnabas.pose.as": release}
+            self._load({**self._pinned, **pose})
+            self._pinned |= pose
+            await self._stop()
+            await self._start()
+
+    async def snapshot(self, directory: Path) -> None:
+        """Copy the broker's data into a new folder. Raises BadCommand, OSError."""
+        if is_taken(directory):
+            raise BadCommand(f"{directory} exists; a snapshot goes into a new folder")
+        await self._while_stopped(lambda data_dir: take_snapshot(data_dir, directory))
+
+    async def restore(self, directory: Path) -> None:
+        """Set the broker's data back to a snapshot. Raises BadCommand, OSError."""
+        if not is_snapshot(directory):
+            raise BadCommand(f"there is no snapshot in {directory}")
+        await self._while_stopped(lambda data_dir: put_back(directory, data_dir))
+
+    # What is done to a broker that runs.
+
+    def now_ms(self) -> int:
+        """What the broker believes the time to be, in ms since 1970."""
+        return self.broker.clock.now_ms()
+
+    async def advance(self, duration: float | str) -> None:
+        """Let time pass at once, and what falls due meanwhile happen. Raises ValueError."""
+        broker = self.broker
+        broker.clock.advance(duration)
+        await broker.settle()
+
+    async def create_topic(self, name: str, partitions: int, settings: Mapping[str, str]) -> None:
+        """Create a topic and wait until it has leaders. Raises ApiError."""
+        topics = self.broker.topics
+        await topics.create(name, topics.place(partitions, 1), dict(settings))
+        await topics.wait_until_served(name, TOPIC_TIMEOUT_MS, partitions)
+
+    async def clear(self) -> None:
+        """Delete every topic, internal ones and with them all groups too; forget faults.
+
+        Settings that were changed while the broker ran are as they were at its start.
+        """
+        self.faults.clear()
+        broker = self.broker
+        names = list(broker.metadata.topics)
+        for name in names:
+            await broker.topics.mark_for_deletion(name)
+        for name in names:
+            await broker.topics.wait_until_deleted(name, TOPIC_TIMEOUT_MS)
+        await broker.registry.consumers.delete_all()
+        configs = broker.registry.configs
+        for name in await configs.read_all(BROKERS):
+            await configs.write(f"{BROKERS}/{name}", {})
+            await configs.notify(f"{BROKERS}/{name}")
+        await broker.live_settings.catch_up()
+
+    # How.
+
+    async def _start(self) -> None:
+        self.config = self._load(self._pinned)
+        broker = Broker(self.config, logs=self.logs)
+        await broker.start()
+        broker.dispatcher.faults = self.faults
+        broker.dispatcher.observer = self.seen.observe
+        bound = zip(self.config.endpoints, broker.listeners, strict=True)
+        self.endpoints = [each._replace(port=listener.port) for each, listener in bound]
+        self._pinned["listeners"] = ",".join(map(str, self.endpoints))
+        self._broker = broker
+
+    async def _stop(self) -> None:
+        broker, self._broker = self._broker, None
+        if broker is not None:
+            await broker.stop()
+
+    async def _while_stopped(self, change: Callable[[Path], None]) -> None:
+        """Change the data directory; a broker that ran runs again afterwards, whatever happens."""
+        data_dirs = self.config.data_dirs
+        if len(data_dirs) > 1:
+            raise BadCommand(f"snapshots take one data directory; log.dirs has {len(data_dirs)}")
+        async with self._life:
+            ran = self.is_running
+            await self._stop()
+            try:
+                change(Path(data_dirs[0]))
+            finally:
+                if ran:
+                    await self._start()
+
+    async def _open_control(self) -> None:
+        if not self.config.barnabas_http_control:
+            return
+        from barnabas.server.testing.control_port import open_control
+
+        host, port = self.config.barnabas_http_host, self.config.barnabas_http_port
+        try:
+            self.http = await open_control(self, host, port)
+        except OSError as error:
+            raise StartFailed(
+                f"cannot serve HTTP on {host}:{port}: {error.strerror or error}; "
+                "set `barnabas.http.port` to a free port"
+            ) from None

@@ -1,0 +1,46 @@
+"""Why a command of the control was not carried out; each is one sentence, and one HTTP status.
+
+They are Python's own kinds of errors too, so that a test reads the same in and over a process.
+"""
+
+
+class Refusal(Exception):
+    """A command that was not carried out."""
+
+    status = 500
+
+
+class BadCommand(Refusal, ValueError):
+    """The command makes no sense: an unknown field, a wrong value."""
+
+    status = 400
+
+
+class NothingThere(Refusal, LookupError):
+    """The command is about something that does not exist."""
+
+    status = 404
+
+
+class NotAllowed(Refusal, LookupError):
+    """The path exists, for other methods."""
+
+    status = 405
+
+
+class NotRunning(Refusal, RuntimeError):
+    """The broker is stopped, and the command needs it."""
+
+    status = 409
+
+
+class NotInTime(Refusal, TimeoutError):
+    """What was waited for has not come."""
+
+    status = 504
+
+
+REFUSALS = {
+    each.status: each
+    for each in (Refusal, BadCommand, NothingThere, NotAllowed, NotRunning, NotInTime)
+}
