@@ -5,7 +5,8 @@
 
 `barnabas_broker` is one broker for the whole session, emptied after every test;
 `barnabas_fresh_broker` is a new one for each test. Under pytest-xdist every worker has its
-own. Settings for both: the ini option `barnabas_settings`, one name=value a line.
+own. Settings for both: the ini option `barnabas_settings`, one name=value a line. With the
+ini option `barnabas_process`, or `--barnabas-process`, they run in processes of their own.
 
 A `pytest11` module is imported before coverage starts, so this one imports the product
 inside its functions only.
@@ -23,10 +24,13 @@ if TYPE_CHECKING:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the ini option."""
+    """Add the options."""
     parser.addini(
         "barnabas_settings", "Broker settings for Barnabas's fixtures, name=value.", "linelist"
     )
+    told = "Run the brokers of Barnabas's fixtures in processes of their own."
+    parser.addini("barnabas_process", told, "bool", default=False)
+    parser.getgroup("barnabas").addoption("--barnabas-process", action="store_true", help=told)
 
 
 @pytest.fixture(scope="session")
@@ -38,11 +42,21 @@ def barnabas_settings(request: pytest.FixtureRequest) -> dict[str, object]:
 
 
 @pytest.fixture(scope="session")
-def barnabas_session_broker(barnabas_settings: dict[str, object]) -> Iterator[Broker]:
+def barnabas_process(request: pytest.FixtureRequest) -> bool:
+    """Whether the fixtures' brokers are child processes, from the options; or override it."""
+    return bool(
+        request.config.getoption("--barnabas-process") or request.config.getini("barnabas_process")
+    )
+
+
+@pytest.fixture(scope="session")
+def barnabas_session_broker(
+    barnabas_settings: dict[str, object], barnabas_process: bool
+) -> Iterator[Broker]:
     """One broker for the whole session, never emptied."""
     from barnabas.server.testing.broker import Broker
 
-    with Broker(barnabas_settings) as broker:
+    with Broker(barnabas_settings, process=barnabas_process) as broker:
         yield broker
 
 
@@ -55,9 +69,11 @@ def barnabas_broker(barnabas_session_broker: Broker) -> Iterator[Broker]:
 
 
 @pytest.fixture
-def barnabas_fresh_broker(barnabas_settings: dict[str, object]) -> Iterator[Broker]:
+def barnabas_fresh_broker(
+    barnabas_settings: dict[str, object], barnabas_process: bool
+) -> Iterator[Broker]:
     """A broker of this test's own."""
     from barnabas.server.testing.broker import Broker
 
-    with Broker(barnabas_settings) as broker:
+    with Broker(barnabas_settings, process=barnabas_process) as broker:
         yield broker

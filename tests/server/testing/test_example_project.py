@@ -11,11 +11,14 @@ import pytest
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "orders"
 
 
-def test_the_example_passes_in_parallel_and_leaves_nothing_behind(tmp_path: Path) -> None:
+@pytest.mark.parametrize("where", [(), ("--barnabas-process",)], ids=["thread", "process"])
+def test_the_example_passes_in_parallel_and_leaves_nothing_behind(
+    where: tuple[str, ...], tmp_path: Path
+) -> None:
     pytest.importorskip("confluent_kafka")
     environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": ""}
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider"],
+        [sys.executable, "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", *where],
         cwd=EXAMPLE,
         env=environment,
         capture_output=True,
