@@ -42,9 +42,9 @@ class Groups(RuleBasedStateMachine):
 
     world: World
 
-    def __init__(self) -> None:
+    def __init__(self, below: Path) -> None:
         super().__init__()
-        self.directory = Path(tempfile.mkdtemp(prefix="barnabas-groups-"))
+        self.directory = Path(tempfile.mkdtemp(dir=below))
         self.clients: dict[int, Client] = {}
         self.generations: list[int] = []
         self.committed = -1
@@ -270,7 +270,9 @@ class Groups(RuleBasedStateMachine):
         )
 
 
-def test_groups_make_sense_whatever_members_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_groups_make_sense_whatever_members_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     seen: set[tuple[GroupState, GroupEvent]] = set()
     move = Group.move
 
@@ -280,7 +282,7 @@ def test_groups_make_sense_whatever_members_do(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(Group, "move", noted)
     run_state_machine_as_test(
-        Groups,
+        lambda: Groups(tmp_path),
         settings=settings(
             max_examples=100,
             stateful_step_count=40,
