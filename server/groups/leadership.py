@@ -37,6 +37,8 @@ class Leadership:
         self._clock = clock
         self._services = services
         self._log = log
+        self.on_loaded: Callable[[], object] = lambda: None
+        """Called when a partition's groups have been loaded."""
         self._to_load: asyncio.Queue[Shard] = asyncio.Queue()
         self._loader: asyncio.Task[None] | None = None
 
@@ -104,6 +106,7 @@ class Leadership:
             "groups loaded", partition=shard.index, groups=len(shard.groups),
             ms=round(self._clock.monotonic_ms() - started_ms),
         )  # fmt: skip
+        self.on_loaded()
 
     def _loaded(self, group: "Group") -> None:
         """Members have their session timeout to come back."""

@@ -46,6 +46,14 @@ def test_members_and_offsets_survive_a_new_leadership(world: World) -> None:
     assert list(group.members.by_id) == [first.member_id], "sessions go on where they were"
 
 
+def test_whoever_wants_to_know_is_told_of_a_loaded_partition(world: World) -> None:
+    stable(world, Client(world))
+    loaded: list[bool] = []
+    world.groups.leadership.on_loaded = lambda: loaded.append(bool(world.group()))
+    world.reload()
+    assert loaded == [True]
+
+
 def test_requests_while_loading(world: World) -> None:
     client = Client(world)
     stable(world, client)
