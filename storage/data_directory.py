@@ -6,26 +6,27 @@ is known of what is on its disk (KIP-112). Its logs are then offline; other dire
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from barnabas.storage import checkpoints, clean_shutdown
 from barnabas.storage.checkpoints import Offsets
-from barnabas.storage.directory_lock import DirectoryLock
+from barnabas.storage.data_directory_files import DataDirectoryFiles
 from barnabas.storage.directory_names import (
     DELETED,
     FUTURE,
     STRAY,
-    PartitionDirectory,
     TopicPartition,
     name_with_suffix,
-    parse_name,
 )
 from barnabas.storage.errors import CorruptCheckpoint, InconsistentLogDirectory
 from barnabas.storage.file_slice import FileCache
-from barnabas.storage.fs import FileSystem
+from barnabas.storage.load_job import LoadJob, Recovered
+from barnabas.storage.loader import Loader
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.managed_log import ManagedLog
 from barnabas.storage.partition_metadata import read_topic_id, write_topic_id
+from barnabas.storage.recovery import TooMuchHere
+from barnabas.storage.unopened_logs import SMALL_BYTES, UnopenedLog
 
 _logger = logging.getLogger(__name__)
 
@@ -33,7 +34,7 @@ ConfigOf = Callable[[str], LogConfig]
 """The config of a topic's logs, by its name."""
 
 
-class DataDirectory:
+class DataDirectory(DataDirectoryFiles):
     """A data directory and its open logs."""
 
     def __init__(
@@ -45,31 +46,22 @@ class DataDirectory:
         full_validation: bool = False,
         on_failure: Callable[["DataDirectory"], None],
     ) -> None:
-        self.path = path
-        self.files = files
-        self.fs: FileSystem = files.fs
+        super().__init__(path, files)
         self._producer_id_expiration_ms = producer_id_expiration_ms
         self._full_validation = full_validation
         self._on_failure = on_failure
-        self._lock: DirectoryLock | None = None
         self.failure: OSError | None = None
         """Why the directory is offline, None while it works."""
         self.logs: dict[TopicPartition, ManagedLog] = {}
+        self.unopened: list[UnopenedLog] = []
         self.to_flush: set[ManagedLog] = set()
         """Logs with a closed segment that is not flushed yet."""
         self.to_unlink: set[ManagedLog] = set()
         """Logs with set-aside files."""
         self.to_remove: deque[tuple[int, str]] = deque()
         """(due, path) of deleted partitions' directories."""
-        self.clean_offsets: Offsets = {}
-        """Compaction has seen all before these (`cleaner-offset-checkpoint`)."""
         self.is_unsynced = False
         """Partitions' directories were made or renamed since it was last synced."""
-        self.was_clean = False
-        self.broker_epoch = clean_shutdown.NO_BROKER_EPOCH
-        self._recovery_points: Offsets = {}
-        self._log_starts: Offsets = {}
-        self._high_watermarks: Offsets = {}
 
     def __repr__(self) -> str:
         return f"DataDirectory({self.path!r}, {len(self.logs)} logs)"
@@ -89,100 +81,72 @@ class DataDirectory:
 
     # --- opening -----------------------------------------------------------------------
 
-    @property
-    def is_locked(self) -> bool:
-        """Whether this process holds the directory."""
-        return self._lock is not None
-
-    def lock(self) -> None:
-        """Take the directory for this process, making it if it is missing.
-
-        Raises LogDirectoryLocked, or OSError.
-        """
-        self._make()
-        self._lock = DirectoryLock(self.fs, self.path)
-
-    def _make(self) -> None:
-        missing = []
-        path = self.path
-        while True:
-            try:
-                self.fs.stat(path)
-                break
-            except FileNotFoundError:
-                missing.append(path)
-                path = path.rpartition("/")[0] or "/"
-        for path in reversed(missing):
-            self.fs.make_directory(path)
-
-    def read_checkpoints(self) -> None:
-        """Read what the last run left; the clean shutdown marker is gone afterwards."""
-        epoch = clean_shutdown.take(self.fs, self.path)
-        if epoch is not None:
-            self.was_clean = True
-            self.broker_epoch = epoch
-        self._recovery_points = self._read(checkpoints.RECOVERY_POINT)
-        self._log_starts = self._read(checkpoints.LOG_START)
-        self._high_watermarks = self._read(checkpoints.REPLICATION)
-        self.clean_offsets = self._read(checkpoints.CLEANER)
-
-    def _read(self, name: str) -> Offsets:
-        """A checkpoint that makes no sense counts as missing: more is recovered, no more."""
-        try:
-            return checkpoints.read_offsets(self.fs, f"{self.path}/{name}")
-        except CorruptCheckpoint as error:
-            _logger.warning("%s; it is made anew", error)
-            return {}
-
-    def partition_directories(self) -> Iterator[tuple[str, PartitionDirectory]]:
-        """Names and meanings of the directories that hold, or held, a partition."""
-        for name in sorted(self.fs.list_directory(self.path)):
-            parsed = parse_name(name)
-            if parsed is not None:
-                yield name, parsed
-
     def load(self, config_of: ConfigOf, now_ms: int) -> None:
-        """Open every log; leftovers of deleted ones are removed when their delay is over."""
+        """Open every log; leftovers of deleted ones are removed when their delay is over.
+
+        Those with much to recover are left in `unopened`; `finish_loading` has to follow.
+        """
         configs: dict[str, LogConfig] = {}
         for name, (partition, suffix) in self.partition_directories():
             config = configs.get(partition.topic)
             if config is None:
                 config = configs[partition.topic] = config_of(partition.topic)
             if not suffix:
-                self._load_log(partition, config, now_ms)
+                self._load_log(partition, self._load_job(partition, config, now_ms))
             elif suffix == DELETED:
                 due_ms = now_ms + config.file_delete_delay_ms
                 self.to_remove.append((due_ms, f"{self.path}/{name}"))
             elif suffix in (STRAY, FUTURE):
                 _logger.warning("%s/%s is left alone", self.path, name)
-        self._recovery_points = self._log_starts = self._high_watermarks = {}
 
-    def _load_log(self, partition: TopicPartition, config: LogConfig, now_ms: int) -> None:
-        try:
-            self._open_log(partition, config, now_ms)
-        except NotADirectoryError:
-            _logger.warning("%s/%s is no directory; it is left alone", self.path, partition)
-
-    def _open_log(
+    def _load_job(
         self, partition: TopicPartition, config: LogConfig, now_ms: int, *, is_new: bool = False
-    ) -> ManagedLog:
-        log = ManagedLog.open(
+    ) -> LoadJob:
+        return LoadJob(
             f"{self.path}/{partition}",
-            str(partition),
             config,
             now_ms,
             clean_shutdown=self.was_clean or is_new,
             recovery_point=self._recovery_points.get(partition, 0),
             log_start_offset=self._log_starts.get(partition, 0),
-            files=self.files,
             producer_id_expiration_ms=self._producer_id_expiration_ms,
-            full_validation=self._full_validation,
         )
-        assert isinstance(log, ManagedLog)
+
+    def _load_log(self, partition: TopicPartition, job: LoadJob) -> None:
+        loader = Loader(self.files, job)
+        loader.most_bytes = SMALL_BYTES
+        try:
+            if (size_bytes := loader.survey()) > SMALL_BYTES:
+                raise TooMuchHere(size_bytes)
+            loader.load()
+        except NotADirectoryError:
+            _logger.warning("%s is no directory; it is left alone", job.directory)
+        except TooMuchHere as error:
+            loader.close_files()
+            self.unopened.append(UnopenedLog(partition, job, error.size_bytes))
+        else:
+            self._add_log(loader, partition)
+
+    def finish_loading(self) -> None:
+        """Open the logs that were left, recovering those that nobody else has."""
+        while self.unopened:
+            unopened = self.unopened.pop()
+            loader = Loader(self.files, unopened.job)
+            if isinstance(unopened.result, Recovered):
+                loader.load_recovered(unopened.result)
+            else:
+                loader.load()
+                if unopened.result is not None:
+                    loader.report.notes.append(f"recovered in place: {unopened.result.reason}")
+            self._add_log(loader, unopened.partition)
+        self._recovery_points = self._log_starts = self._high_watermarks = {}
+
+    def _add_log(self, loader: Loader, partition: TopicPartition) -> ManagedLog:
+        log = ManagedLog.of(loader, str(partition), full_validation=self._full_validation)
         log.data_directory = self
         log.partition = partition
         log.topic_id = None
-        log.flushed_ms = now_ms
+        log.flushed_ms = loader.job.now_ms
         if high_watermark := self._high_watermarks.get(partition, 0):
             log.update_high_watermark(high_watermark)
         self.logs[partition] = log
@@ -202,7 +166,9 @@ class DataDirectory:
         self.is_unsynced = True
         if topic_id is not None:
             write_topic_id(self.fs, path, topic_id)
-        log = self._open_log(partition, config, now_ms, is_new=True)
+        loader = Loader(self.files, self._load_job(partition, config, now_ms, is_new=True))
+        loader.load()
+        log = self._add_log(loader, partition)
         log.topic_id = topic_id
         return log
 
@@ -262,18 +228,11 @@ class DataDirectory:
         """Give up all descriptors and the lock."""
         for log in self.logs.values():
             log.close_files()
-        if self._lock is not None:
-            self._lock.release()
-            self._lock = None
+        self._unlock()
 
     def offsets_for(self, checkpoint: str) -> Offsets:
         """What a checkpoint file should say now."""
         return _OFFSETS_FOR[checkpoint](self)
-
-    def space_bytes(self) -> tuple[int, int]:
-        """Total and usable bytes of the directory's volume (KIP-827); raises OSError."""
-        volume = self.fs.statvfs(self.path)
-        return volume.f_frsize * volume.f_blocks, volume.f_frsize * volume.f_bavail
 
 
 def _recovery_points(directory: DataDirectory) -> Offsets:

@@ -23,20 +23,20 @@ class DirectoryLock:
     def __init__(self, fs: FileSystem, directory: str) -> None:
         """Take the lock at once; raises LogDirectoryLocked if somebody else has it."""
         self._fs = fs
-        self._fd = fs.open(f"{directory}/{NAME}", READ_WRITE, 0o644)
+        self.fd = fs.open(f"{directory}/{NAME}", READ_WRITE, 0o644)
         try:
-            fs.control(self._fd, fcntl.F_OFD_SETLK, _WHOLE_FILE)
+            fs.control(self.fd, fcntl.F_OFD_SETLK, _WHOLE_FILE)
         except BlockingIOError:
-            fs.close(self._fd)
+            fs.close(self.fd)
             raise LogDirectoryLocked(
                 f"{directory} is in use by another broker, which holds its {NAME} file"
             ) from None
         except BaseException:
-            fs.close(self._fd)
+            fs.close(self.fd)
             raise
 
     def release(self) -> None:
         """Let others have the directory; further calls do nothing."""
-        if self._fd >= 0:
-            self._fs.close(self._fd)
-            self._fd = -1
+        if self.fd >= 0:
+            self._fs.close(self.fd)
+            self.fd = -1

@@ -11,8 +11,10 @@ from barnabas.storage.fs import remove_path
 from barnabas.storage.index_checks import check_aborted
 from barnabas.storage.leader_epochs import FILE_NAME as EPOCHS_FILE
 from barnabas.storage.load_cleanup import clean_up
+from barnabas.storage.load_job import Recovered
+from barnabas.storage.load_survey import bytes_to_read
 from barnabas.storage.producer_rebuild import rebuild_producers
-from barnabas.storage.recovery import Recovery
+from barnabas.storage.recovery import FAR, Recovery
 from barnabas.storage.segment import Segment
 from barnabas.storage.segment_files import (
     INDEX,
@@ -23,8 +25,6 @@ from barnabas.storage.segment_files import (
     UNFINISHED,
 )
 
-_FAR = 1 << 63
-
 
 class Loader(Recovery):
     """Opens one log; afterwards its attributes are what the log is made of."""
@@ -32,6 +32,31 @@ class Loader(Recovery):
     __slots__ = ("_names",)
 
     _names: set[str]
+
+    def survey(self) -> int:
+        """How many bytes there will be to recover and replay, about."""
+        names = set(self.files.fs.list_directory(self._directory))
+        return bytes_to_read(
+            names,
+            self._size_of,
+            clean_shutdown=self._clean_shutdown,
+            recovery_point=self.recovery_point,
+        )
+
+    def _size_of(self, name: str) -> int:
+        return self.files.fs.stat(f"{self._directory}/{name}").st_size
+
+    def load_recovered(self, recovered: Recovered) -> None:
+        """Open the log after another process has done the work."""
+        self._clean_shutdown = True
+        self.log_start_offset = recovered.log_start_offset
+        self.load()
+        self.recovery_point = min(recovered.recovery_point, self.log_end_offset)
+        for segment in self.segments.between(self.recovery_point, FAR):
+            segment.names_are_durable = False
+        self.epochs.unsynced = True
+        recovered.report.notes += self.report.notes
+        self.report = recovered.report
 
     def load(self) -> None:
         """Do it; raises OSError if the disk fails."""
@@ -74,7 +99,7 @@ class Loader(Recovery):
     def _load_segment(self, base_offset: int) -> Segment | None:
         stem = f"{base_offset:020d}"
         segment = self._new_segment(base_offset, stem + TRANSACTION_INDEX in self._names)
-        segment.attach(self.files.fs.stat(segment.log_file.path).st_size)
+        segment.attach(self._size_of(stem + LOG))
         self.segments.add(segment)
         if not {stem + INDEX, stem + TIME_INDEX} <= self._names:
             if segment.size_bytes and self._clean_shutdown:
@@ -93,7 +118,7 @@ class Loader(Recovery):
             self._find_epochs()
         unflushed = []
         if not self._clean_shutdown:
-            unflushed = self.segments.between(self.recovery_point, _FAR)
+            unflushed = self.segments.between(self.recovery_point, FAR)
         for segment in suspects:
             if segment not in unflushed:
                 self._recover(segment)
@@ -134,8 +159,8 @@ class Loader(Recovery):
             self.segments,
             self.log_start_offset,
             self.log_end_offset,
-            self._now_ms,
-            self._expiration_ms,
+            self.job.now_ms,
+            self.job.producer_id_expiration_ms,
             was_clean=self._clean_shutdown,
         )
 

@@ -5,8 +5,11 @@ The parts are in `log_append`, `log_read`, `log_offsets`, `log_truncate`, `log_c
 them together and opens a log (`loader` does the work).
 """
 
+from typing import Self
+
 from barnabas.storage.file_slice import FileCache
 from barnabas.storage.fs import REAL, FileSystem
+from barnabas.storage.load_job import LoadJob
 from barnabas.storage.loader import Loader
 from barnabas.storage.log_append import LogAppend
 from barnabas.storage.log_config import LogConfig
@@ -36,28 +39,46 @@ class Log(LogAppend, LogFlush, LogOffsets):
         producer_id_expiration_ms: int = 86_400_000,
         full_validation: bool = False,
         obeys_message_format: bool = False,
-    ) -> "Log":
+    ) -> Self:
         """Open the log in `directory`, which exists, mending what a crash has left.
 
         `recovery_point` and `log_start_offset` come from the data directory's checkpoints.
         `load_report` says what was mended. Raises OSError if the disk fails.
         """
-        loader = Loader(
-            FileCache(fs) if files is None else files,
+        job = LoadJob(
             directory,
             config,
             now_ms,
-            clean_shutdown=clean_shutdown,
-            recovery_point=recovery_point,
-            log_start_offset=log_start_offset,
-            producer_id_expiration_ms=producer_id_expiration_ms,
+            clean_shutdown,
+            recovery_point,
+            log_start_offset,
+            producer_id_expiration_ms,
         )
+        loader = Loader(FileCache(fs) if files is None else files, job)
         loader.load()
+        return cls.of(
+            loader,
+            topic_partition,
+            full_validation=full_validation,
+            obeys_message_format=obeys_message_format,
+        )
+
+    @classmethod
+    def of(
+        cls,
+        loader: Loader,
+        topic_partition: str,
+        *,
+        full_validation: bool = False,
+        obeys_message_format: bool = False,
+    ) -> Self:
+        """The log that a loader has opened."""
+        job = loader.job
         log = cls(
             loader.files,
-            directory,
+            job.directory,
             topic_partition,
-            config,
+            job.config,
             loader.producers,
             loader.epochs,
             loader.segments,
@@ -68,7 +89,7 @@ class Log(LogAppend, LogFlush, LogOffsets):
         log.log_end_offset = loader.log_end_offset
         log.recovery_point = loader.recovery_point
         log.high_watermark = loader.log_start_offset
-        log.producer_id_expiration_ms = producer_id_expiration_ms
+        log.producer_id_expiration_ms = job.producer_id_expiration_ms
         log.load_report = loader.report
         log._update_first_unstable_offset()
         return log

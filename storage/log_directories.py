@@ -6,12 +6,13 @@ from barnabas.storage.data_directory import ConfigOf, DataDirectory
 from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.errors import InconsistentLogDirectory, LogDirectoryFailed
 from barnabas.storage.file_slice import FileCache
-from barnabas.storage.fs import FileSystem
+from barnabas.storage.fs import REAL, FileSystem
 from barnabas.storage.meta_properties import (
     MetaProperties,
     read_meta_properties,
     write_meta_properties,
 )
+from barnabas.storage.unopened_logs import recover_elsewhere
 
 
 class LogDirectories:
@@ -25,6 +26,7 @@ class LogDirectories:
         *,
         producer_id_expiration_ms: int,
         full_validation: bool,
+        recovery_processes: int,
     ) -> None:
         self.fs = fs
         self.files = FileCache(fs, open_files)
@@ -40,6 +42,7 @@ class LogDirectories:
         ]
         self.on_directory_failed: Callable[[DataDirectory], None] = lambda directory: None
         """Told once of each directory that goes offline."""
+        self._recovery_processes = recovery_processes
         self._homes: dict[TopicPartition, DataDirectory] = {}
 
     def _online(self) -> list[DataDirectory]:
@@ -66,6 +69,9 @@ class LogDirectories:
                 self._guard(directory, self._check_identity, directory, broker_id, cluster_id)
             for directory in self._online():
                 self._guard(directory, self._load, directory, config_of, now_ms)
+            self._recover_elsewhere()
+            for directory in self._online():
+                self._guard(directory, self._finish_loading, directory)
             if broker_id is not None or cluster_id is not None:
                 meta = MetaProperties(0, broker_id, cluster_id)
                 for directory in self._online():
@@ -103,13 +109,33 @@ class LogDirectories:
             directory.read_checkpoints()
             directory.load(config_of, now_ms)
         finally:
-            # Of a directory that fails half-way, what was found is known to be offline.
-            for partition in directory.logs:
-                other = self._homes.setdefault(partition, directory)
-                if other is not directory:
-                    raise InconsistentLogDirectory(
-                        f"{partition} lies both in {other.path} and in {directory.path}"
-                    )
+            self._note_homes(directory)
+
+    def _recover_elsewhere(self) -> None:
+        """Logs with much to recover, in child processes, which have the real file calls."""
+        if self.fs is REAL:
+            directories = [each for each in self._online() if each.unopened]
+            recover_elsewhere(
+                [log for directory in directories for log in directory.unopened],
+                self._recovery_processes * len(directories),
+                [each.lock_fd for each in directories if each.lock_fd is not None],
+            )
+
+    def _finish_loading(self, directory: DataDirectory) -> None:
+        try:
+            directory.finish_loading()
+        finally:
+            self._note_homes(directory)
+
+    def _note_homes(self, directory: DataDirectory) -> None:
+        """Where partitions lie; of a directory that fails half-way too, as they are offline."""
+        found = [*directory.logs, *(each.partition for each in directory.unopened)]
+        for partition in found:
+            other = self._homes.setdefault(partition, directory)
+            if other is not directory:
+                raise InconsistentLogDirectory(
+                    f"{partition} lies both in {other.path} and in {directory.path}"
+                )
 
     def _require_one_online(self) -> None:
         if not self._online():

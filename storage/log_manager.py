@@ -51,6 +51,7 @@ class LogManager(LogDirectories):
             open_files,
             producer_id_expiration_ms=self.config.producer_id_expiration_ms,
             full_validation=full_validation,
+            recovery_processes=self.config.recovery_processes,
         )
         self._disk_work = DiskWork(worker)
         checkpoint_writer = CheckpointWriter(self._disk_work)

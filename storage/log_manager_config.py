@@ -18,6 +18,7 @@ class LogManagerConfig:
     producer_id_expiration_ms: int = 86_400_000  # producer.id.expiration.ms
     producer_id_check_interval_ms: int = 600_000  # producer.id.expiration.check.interval.ms
     initial_task_delay_ms: int = 30_000  # log.initial.task.delay.ms
+    recovery_processes: int = 1  # num.recovery.threads.per.data.dir
     cleaner_enable: bool = True  # log.cleaner.enable
     cleaner_backoff_ms: int = 15_000  # log.cleaner.backoff.ms
     cleaner_dedupe_buffer_bytes: int = 128 << 20  # log.cleaner.dedupe.buffer.size

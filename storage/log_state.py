@@ -12,7 +12,6 @@ is known of what is on the disk, so the directory's logs are not to be used agai
 
 import logging
 from collections import deque
-from dataclasses import dataclass, field
 from random import randrange
 from typing import NoReturn
 
@@ -20,6 +19,7 @@ from barnabas.storage.errors import CorruptBatch, CorruptIndex, LogDirectoryFail
 from barnabas.storage.file_slice import FileCache
 from barnabas.storage.index_checks import check_time_entry
 from barnabas.storage.leader_epochs import LeaderEpochs
+from barnabas.storage.load_job import LoadReport
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.producer_state import ProducerState
 from barnabas.storage.segment import Segment
@@ -30,19 +30,6 @@ from barnabas.storage.topic_rules import append_rules
 from barnabas.storage.transaction_verification import TransactionVerification
 
 _logger = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class LoadReport:
-    """What opening a log had to mend."""
-
-    truncated_bytes: int = 0
-    recovered_segments: list[int] = field(default_factory=list)
-    """Base offsets of the segments that were checked batch by batch."""
-    dropped_segments: list[int] = field(default_factory=list)
-    """Base offsets of the segments that followed a bad batch."""
-    notes: list[str] = field(default_factory=list)
-    """The same in sentences; empty if nothing was wrong."""
 
 
 class LogState:

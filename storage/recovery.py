@@ -8,16 +8,24 @@ from barnabas.storage.errors import CorruptBatch
 from barnabas.storage.file_slice import FileCache
 from barnabas.storage.fs import remove_path
 from barnabas.storage.leader_epochs import LeaderEpochs
-from barnabas.storage.log_config import LogConfig
-from barnabas.storage.log_state import LoadReport
+from barnabas.storage.load_job import LoadJob, LoadReport
 from barnabas.storage.producer_rebuild import rebuild_producers
 from barnabas.storage.producer_state import ProducerState
 from barnabas.storage.segment import Segment
 from barnabas.storage.segment_recovery import recover_segment
 from barnabas.storage.segments import Segments
 
+FAR = 1 << 63
 _FEW_SEGMENTS = 4
 _logger = logging.getLogger(__name__)
+
+
+class TooMuchHere(Exception):
+    """A segment larger than `most_bytes` has to be recovered after all."""
+
+    def __init__(self, size_bytes: int) -> None:
+        super().__init__(size_bytes)
+        self.size_bytes = size_bytes
 
 
 class Recovery:
@@ -25,72 +33,67 @@ class Recovery:
 
     __slots__ = (
         "_clean_shutdown",
-        "_config",
         "_directory",
         "_epochs_are_lost",
-        "_expiration_ms",
-        "_now_ms",
         "epochs",
         "files",
+        "job",
         "log_end_offset",
         "log_start_offset",
+        "most_bytes",
         "producers",
         "recovery_point",
         "report",
         "segments",
     )
 
-    def __init__(
-        self,
-        files: FileCache,
-        directory: str,
-        config: LogConfig,
-        now_ms: int,
-        *,
-        clean_shutdown: bool,
-        recovery_point: int,
-        log_start_offset: int,
-        producer_id_expiration_ms: int,
-    ) -> None:
+    def __init__(self, files: FileCache, job: LoadJob) -> None:
         self.files = files
-        self._directory = directory
-        self._config = config
-        self._now_ms = now_ms
-        self._clean_shutdown = clean_shutdown
-        self._expiration_ms = producer_id_expiration_ms
-        self.recovery_point = recovery_point
-        self.log_start_offset = log_start_offset
-        self.log_end_offset = log_start_offset
+        self.job = job
+        self._directory = job.directory
+        self._clean_shutdown = job.clean_shutdown
+        self.recovery_point = job.recovery_point
+        self.log_start_offset = job.log_start_offset
+        self.log_end_offset = job.log_start_offset
         self.segments = Segments()
-        self.epochs = LeaderEpochs(files.fs, directory)
+        self.epochs = LeaderEpochs(files.fs, job.directory)
         self.report = LoadReport()
         self._epochs_are_lost = False
-        self.producers = ProducerState(files.fs, directory)
+        self.producers = ProducerState(files.fs, job.directory)
+        self.most_bytes = FAR
+        """How large a segment may be that is recovered here."""
 
     def _say(self, text: str) -> None:
         self.report.notes.append(text)
         _logger.warning("%s: %s", self._directory, text)
+
+    def close_files(self) -> None:
+        """Give up the descriptors."""
+        for segment in self.segments:
+            segment.close()
 
     def _new_segment(self, base_offset: int, has_aborted: bool = False) -> Segment:
         return Segment(
             self.files,
             self._directory,
             base_offset,
-            self._config,
-            self._now_ms,
+            self.job.config,
+            self.job.now_ms,
             has_aborted=has_aborted,
         )
 
     def _recover(self, segment: Segment) -> int:
         """Check one segment from its start, with the producers as they were before it."""
+        if segment.size_bytes > self.most_bytes:
+            raise TooMuchHere(segment.size_bytes)
         producers = ProducerState(self.files.fs, self._directory, self.producers.snapshots)
         rebuild_producers(
             producers,
             self.segments,
             self.log_start_offset,
             segment.base_offset,
-            self._now_ms,
-            self._expiration_ms,
+            self.job.now_ms,
+            self.job.producer_id_expiration_ms,
         )
         cut = recover_segment(segment, producers, self.epochs)
         producers.take_snapshot()
@@ -115,7 +118,7 @@ class Recovery:
         many of them are those of a topic that used to be compacted and has lost its checkpoint.
         """
         end, following = segment.read_next_offset(), rest[0].base_offset
-        if self._config.compact or end == following or len(rest) > _FEW_SEGMENTS:
+        if self.job.config.compact or end == following or len(rest) > _FEW_SEGMENTS:
             return False
         self._say(f"nothing between {end} and {following}")
         return True
