@@ -6,7 +6,6 @@ member ids left out.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +23,7 @@ from barnabas.wire.messages.offset_delete import (
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
+from tests.server.waiting import wait_until
 
 PROBES: dict[str, Callable[[Asker], Any]] = {}
 
@@ -39,7 +39,7 @@ def joins_in_every_version(asker: Asker) -> Any:
     for version in range(10):
         member = asker.member()
         member.group = f"{asker.group}-{version}"
-        first = member.connection.call(member.request(), version)
+        first = member.call(member.join_request(), version)
         seen.append(joined(first))
         member.take(first)
         if first.error_code:
@@ -52,7 +52,7 @@ def joins_that_are_refused(asker: Asker) -> Any:
     def refused(version: int = 5, member_id: str = "", **options: Any) -> Seen:
         member = asker.member(**options)
         member.member_id = member_id
-        return joined(member.connection.call(member.request(), version), member_id)
+        return joined(member.call(member.join_request(), version), member_id)
 
     seen = [
         refused(session_timeout_ms=5_999),
@@ -65,7 +65,7 @@ def joins_that_are_refused(asker: Asker) -> Any:
     ]
     unnamed = asker.member()
     unnamed.group = ""
-    seen.append(joined(unnamed.connection.call(unnamed.request(), 9)))
+    seen.append(joined(unnamed.call(unnamed.join_request(), 9)))
     asker.member().settle()
     other = [JoinGroupRequestProtocol(name="other", metadata=b"")]
     seen += [
@@ -81,12 +81,11 @@ def joins_that_are_refused(asker: Asker) -> Any:
 def a_group_that_is_full(asker: Asker) -> Any:
     first, second, third = asker.member(), asker.member(), asker.member()
     first.settle()
-    second.take(second.connection.call(second.request(), 9))
-    second.connection.send(second.request(), 9)
-    while first.heartbeat() == 0:
-        time.sleep(0.01)
+    second.take(second.call(second.join_request(), 9))
+    second.send(second.join_request(), 9)
+    wait_until(lambda: first.heartbeat() != 0)
     told = first.join()
-    second.take(second.connection.receive())
+    second.take(second.receive())
     refused = [joined(third.join(version)) for version in (3, 9)]
     return joined(told), refused, first.heartbeat()
 
@@ -96,7 +95,7 @@ def joining_again(asker: Asker) -> Any:
     member = asker.member()
     seen = [joined(member.join())]
     seen.append(joined(member.join(), member.member_id))
-    member.sync()
+    member.sync_mine()
     seen.append(joined(member.join(), member.member_id))
     return seen
 
@@ -108,12 +107,12 @@ def static_members(asker: Asker) -> Any:
     for version in (5, 8, 9):
         new = asker.member("i")
         response = new.join(version)
-        seen.append((joined(response), new.sync(assigns=False).assignment))
-        seen.append([old.heartbeat(), joined(old.join()), old.sync().error_code, old.commit()])
+        seen.append((joined(response), new.sync_mine(assigns=False).assignment))
+        seen.append([old.heartbeat(), joined(old.join()), old.sync_mine().error_code, old.commit()])
         old = new
     unknown = asker.member("nobody")
     unknown.member_id, unknown.generation = old.member_id, old.generation
-    seen.append([unknown.heartbeat(), unknown.sync().error_code, unknown.commit()])
+    seen.append([unknown.heartbeat(), unknown.sync_mine().error_code, unknown.commit()])
     changed = [
         JoinGroupRequestProtocol(name="other", metadata=b""),
         JoinGroupRequestProtocol(name="range", metadata=b""),
@@ -125,7 +124,7 @@ def static_members(asker: Asker) -> Any:
 @probe
 def syncs(asker: Asker) -> Any:
     member = asker.member()
-    seen: list[Any] = [member.sync(generation_id=1, member_id="x").error_code]
+    seen: list[Any] = [member.sync_mine(generation_id=1, member_id="x").error_code]
     member.join()
     for changes in (
         {"generation_id": 9}, {"member_id": "x"}, {"protocol_name": "other"},
@@ -133,11 +132,11 @@ def syncs(asker: Asker) -> Any:
     ):  # fmt: skip
         group = changes.pop("group_id", member.group)
         kept, member.group = member.group, str(group)
-        answer = member.sync(**changes)
+        answer = member.sync_mine(**changes)
         member.group = kept
         seen.append((answer.error_code, answer.protocol_type, answer.assignment))
     for version in range(6):
-        answer = member.sync(version)
+        answer = member.sync_mine(version)
         seen.append((answer.error_code, answer.protocol_type, answer.protocol_name))
     return seen
 
@@ -173,13 +172,13 @@ def leaves(asker: Asker) -> Any:
     seen = []
     for group in (member.group, f"{member.group}-none", ""):
         request = LeaveGroupRequest(group_id=group, members=identities)
-        answer = member.connection.call(request, 5)
+        answer = member.call(request, 5)
         seen.append(
             (answer.error_code, [(m.group_instance_id, m.error_code) for m in answer.members])
         )
     for version in range(3):
         request = LeaveGroupRequest(group_id=member.group, member_id="x")
-        seen.append(member.connection.call(request, version).error_code)
+        seen.append(member.call(request, version).error_code)
     return seen
 
 
@@ -203,7 +202,7 @@ def commits(asker: Asker) -> Any:
     member.group = f"{asker.group}-members"
     member.join()
     seen.append(member.commit())
-    member.sync()
+    member.sync_mine()
     seen += [
         member.commit(),
         member.commit(generation_id_or_member_epoch=9),
@@ -237,7 +236,7 @@ def descriptions(asker: Asker) -> Any:
 
     def look(group: str, version: int, operations: bool = False) -> None:
         request = DescribeGroupsRequest(groups=[group], include_authorized_operations=operations)
-        (found,) = member.connection.call(request, version).groups
+        (found,) = member.call(request, version).groups
         message = (found.error_message or "").replace(group, "G")
         seen.append([
             found.error_code, message, found.group_state, found.protocol_type, found.protocol_data,
@@ -250,14 +249,14 @@ def descriptions(asker: Asker) -> Any:
         look(f"{asker.group}-none", version)
     member.join()
     look(asker.group, 5)
-    member.sync()
+    member.sync_mine()
     for version in versions:
         look(asker.group, version)
     look(asker.group, 5, operations=True)
     look("", 5)
-    commit(member.connection, f"{asker.group}-simple")
+    commit(member, f"{asker.group}-simple")
     look(f"{asker.group}-simple", 5)
-    member.connection.call(
+    member.call(
         LeaveGroupRequest(
             group_id=asker.group,
             members=[MemberIdentity(member_id="", group_instance_id="i")],
@@ -267,7 +266,7 @@ def descriptions(asker: Asker) -> Any:
     look(asker.group, 5)
     consumer = ConsumerGroupDescribeRequest(group_ids=[asker.group, f"{asker.group}-none"])
     if asker.release > 3:
-        for found in member.connection.call(consumer, 1).groups:
+        for found in member.call(consumer, 1).groups:
             name = found.group_id
             seen.append([found.error_code, (found.error_message or "").replace(name, "G")])
     return seen
@@ -276,7 +275,7 @@ def descriptions(asker: Asker) -> Any:
 @probe
 def lists(asker: Asker) -> Any:
     member = asker.member().settle()
-    commit(member.connection, f"{asker.group}-simple")
+    commit(member, f"{asker.group}-simple")
     seen = []
     for version, states, types in (
         *((version, [], []) for version in range(6)),
@@ -284,7 +283,7 @@ def lists(asker: Asker) -> Any:
         (5, [], ["consumer"]), (5, ["Stable"], ["classic", "consumer"]),
     ):  # fmt: skip
         request = ListGroupsRequest(states_filter=list(states), types_filter=list(types))
-        answer = member.connection.call(request, version)
+        answer = member.call(request, version)
         mine = sorted(
             (
                 g.group_id.removeprefix(asker.group),
@@ -305,11 +304,11 @@ def deletions(asker: Asker) -> Any:
     simple = f"{asker.group}-simple"
     seen = []
     for version in range(3):
-        commit(member.connection, simple)
+        commit(member, simple)
         request = DeleteGroupsRequest(groups_names=[simple, asker.group, f"{asker.group}-none"])
-        answer = member.connection.call(request, version)
+        answer = member.call(request, version)
         codes = {r.group_id.removeprefix(asker.group): r.error_code for r in answer.results}
-        seen.append((codes, fetched(member.connection, simple, 5, None)))
+        seen.append((codes, fetched(member, simple, 5, None)))
     return seen
 
 
@@ -318,7 +317,7 @@ def offset_deletions(asker: Asker) -> Any:
     member = asker.member().settle()
     member.commit()
     member.commit(topic="audit")
-    commit(member.connection, f"{asker.group}-simple")
+    commit(member, f"{asker.group}-simple")
     connect = asker.member(protocol_type="connect")
     connect.group = f"{asker.group}-connect"
     connect.settle()
@@ -332,12 +331,12 @@ def offset_deletions(asker: Asker) -> Any:
             for name in ("orders", "audit", "nowhere")
         ]
         request = OffsetDeleteRequest(group_id=asker.group + group, topics=topics)
-        answer = member.connection.call(request, 0)
+        answer = member.call(request, 0)
         partitions = sorted(
             (t.name, p.partition_index, p.error_code) for t in answer.topics for p in t.partitions
         )
         seen.append((answer.error_code, partitions if not answer.error_code else []))
-        seen.append(fetched(member.connection, asker.group + group, 5, None))
+        seen.append(fetched(member, asker.group + group, 5, None))
     return seen
 
 

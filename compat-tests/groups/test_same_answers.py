@@ -6,7 +6,6 @@ are in `group_probes.py`.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,11 +15,13 @@ import pytest
 from broker_fixture import running_barnabas
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
-from group_asker import PATIENCE_SECONDS, Asker, Connection, Seen, commit
+from group_asker import PATIENCE_SECONDS, Asker, Seen, commit
 from group_probes import PROBES
 from kafka_server import ApacheKafka
 
 from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
+from tests.server.raw_client import RawClient
+from tests.server.waiting import wait_until
 
 SETTINGS = {"group.max.size": "2", "group.min.session.timeout.ms": "6000"}
 
@@ -66,27 +67,28 @@ def _ask_everything(address: str, release: int) -> Seen:
     admin = AdminClient({"bootstrap.servers": address, "log_level": 0})
     for made in admin.create_topics([NewTopic("orders", 2, 1), NewTopic("audit", 1, 1)]).values():
         made.result(PATIENCE_SECONDS)
-    _wait_for_coordinator(address)
+    port = int(address.partition(":")[2])
+    _wait_for_coordinator(port)
     seen: Seen = {}
     for name, ask in PROBES.items():
-        asker = Asker(address, release, f"group-{name}", [])
+        asker = Asker(port, release, f"group-{name}")
         try:
             seen[name] = ask(asker)
-        except Exception as error:
-            seen[name] = repr(error)
-        for connection in asker.connections:
-            connection.close()
+        except ConnectionError:
+            seen[name] = "closed"
+        finally:
+            asker.close()
     return seen
 
 
-def _wait_for_coordinator(address: str) -> None:
-    connection = Connection(address)
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while commit(connection, "first") != [0, 3]:
-        connection.call(FindCoordinatorRequest(key="first"), 2)
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    connection.close()
+def _wait_for_coordinator(port: int) -> None:
+    with RawClient(port, "probe", PATIENCE_SECONDS) as connection:
+
+        def commits() -> bool:
+            connection.call(FindCoordinatorRequest(key="first"), 2)
+            return commit(connection, "first") == [0, 3]
+
+        wait_until(commits, PATIENCE_SECONDS)
 
 
 @pytest.mark.parametrize("name", PROBES)

@@ -1,9 +1,8 @@
 """Requests about groups, in the few words that tests want to spend on them."""
 
 from itertools import count
-from typing import Any
+from typing import Any, Protocol
 
-from barnabas.server.testing.broker import Broker
 from barnabas.wire.messages.heartbeat import HeartbeatRequest
 from barnabas.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from barnabas.wire.messages.leave_group import LeaveGroupRequest
@@ -21,6 +20,7 @@ from barnabas.wire.messages.offset_fetch import (
 from barnabas.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from tests.server.raw_client import RawClient
 
+JOIN_TIMEOUT_S = 60.0
 _numbers = count()
 SUBSCRIPTION = bytes.fromhex("0000 00000001 0006") + b"orders" + bytes.fromhex("ffffffff")
 
@@ -30,13 +30,21 @@ def unique(name: str) -> str:
     return f"{name}-{next(_numbers)}"
 
 
+class HasPort(Protocol):
+    """A broker, as far as members are concerned."""
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+
+
 class Member(RawClient):
-    """A connection that is a member of a group."""
+    """A connection that is a member of a group; options go into its JoinGroup."""
 
     def __init__(
-        self, broker: Broker, group: str, instance_id: str | None = None, **options: Any
+        self, broker: HasPort, group: str, instance_id: str | None = None, **options: Any
     ) -> None:
-        super().__init__(broker.port, "probe")
+        super().__init__(broker.port, "probe", JOIN_TIMEOUT_S)
         self.group, self.instance_id, self.options = group, instance_id, options
         self.member_id, self.generation = "", -1
 
@@ -84,21 +92,23 @@ class Member(RawClient):
             ],
         )
         if version >= 5:
-            request.protocol_type, request.protocol_name = "consumer", "range"
+            request.protocol_type = self.options.get("protocol_type", "consumer")
+            request.protocol_name = "range"
         return request
 
     def sync(self, version: int = 5, **assignments: bytes) -> Any:
         """Sync and wait for the answer."""
         return self.call(self.sync_request(version, **assignments), version)
 
-    def heartbeat(self, version: int = 4) -> int:
+    def heartbeat(self, version: int = 4, **changes: Any) -> int:
         """Send a heartbeat; the error code."""
-        request = HeartbeatRequest(
-            group_id=self.group,
-            generation_id=self.generation,
-            member_id=self.member_id,
-            group_instance_id=self.instance_id if version >= 3 else None,
-        )
+        values: dict[str, Any] = {
+            "generation_id": self.generation,
+            "member_id": self.member_id,
+            "group_instance_id": self.instance_id if version >= 3 else None,
+            **changes,
+        }
+        request = HeartbeatRequest(group_id=self.group, **values)
         return int(self.call(request, version).error_code)
 
     def leave(self) -> int:

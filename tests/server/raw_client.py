@@ -14,8 +14,8 @@ TIMEOUT_S = 10.0
 class RawClient:
     """One connection to a broker."""
 
-    def __init__(self, port: int, client_id: str = "raw") -> None:
-        self.sock = socket.create_connection(("127.0.0.1", port), TIMEOUT_S)
+    def __init__(self, port: int, client_id: str = "raw", timeout_s: float = TIMEOUT_S) -> None:
+        self.sock = socket.create_connection(("127.0.0.1", port), timeout_s)
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.wire = ClientConnection(client_id)
 
