@@ -16,7 +16,6 @@ from barnabas.storage.segment_recovery import recover_segment
 from barnabas.storage.segments import Segments
 
 FAR = 1 << 63
-_FEW_SEGMENTS = 4
 _logger = logging.getLogger(__name__)
 
 
@@ -106,22 +105,9 @@ class Recovery:
 
     def _recover_unflushed(self, unflushed: list[Segment]) -> None:
         for number, segment in enumerate(unflushed):
-            rest = unflushed[number + 1 :]
-            if self._recover(segment) or (rest and self._has_lost_its_end(segment, rest)):
-                self._drop(rest)
+            if self._recover(segment):
+                self._drop(unflushed[number + 1 :])
                 return
-
-    def _has_lost_its_end(self, segment: Segment, rest: list[Segment]) -> bool:
-        """Did a power cut keep the next segment but not all of this one?
-
-        Segments are flushed soon after they are rolled, so few can be concerned. Gaps between
-        many of them are those of a topic that used to be compacted and has lost its checkpoint.
-        """
-        end, following = segment.read_next_offset(), rest[0].base_offset
-        if self.job.config.compact or end == following or len(rest) > _FEW_SEGMENTS:
-            return False
-        self._say(f"nothing between {end} and {following}")
-        return True
 
     def _drop(self, segments: list[Segment]) -> None:
         fs = self.files.fs

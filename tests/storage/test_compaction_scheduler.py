@@ -2,6 +2,7 @@
 
 import select
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,23 @@ def test_a_dirty_log_is_compacted_and_the_checkpoint_says_so(tmp_path: Path) -> 
     assert again is not None and offsets_of(again) == [5, 6, 7]
     assert again.load_report.notes == []
     assert not [each for each in manager.scheduler.candidates(NOW_MS) if each.is_due]
+    manager.close()
+
+
+def test_a_topic_that_was_compacted_once_loses_nothing_in_a_recovery(tmp_path: Path) -> None:
+    manager = opened(tmp_path, config=COMPACT)
+    log = manager.create(ORDERS[0], COMPACT, NOW_MS)
+    fill(log)
+    pass_time(manager, NOW_MS)
+    assert offsets_of(log) == [5, 6, 7] and base_offsets(log)[0] == 0
+    manager.abandon()
+    (tmp_path / checkpoints.CLEANER).unlink()
+    (tmp_path / checkpoints.RECOVERY_POINT).unlink(missing_ok=True)
+    manager = opened(tmp_path, config=replace(COMPACT, cleanup_policy=("delete",)))
+    again = manager.get(ORDERS[0])
+    assert again is not None and offsets_of(again) == [5, 6, 7]
+    assert len(again.load_report.recovered_segments) > 1
+    assert again.load_report.dropped_segments == []
     manager.close()
 
 
