@@ -29,10 +29,3 @@ def write_uvarint(out: bytearray, value: int) -> None:
         out.append(value & 0x7F | 0x80)
         value >>= 7
     out.append(value)
-
-
-def encode_uvarint(value: int) -> bytes:
-    """`value` as bytes of its own."""
-    out = bytearray()
-    write_uvarint(out, value)
-    return bytes(out)
