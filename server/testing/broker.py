@@ -185,7 +185,7 @@ class Broker:
 
     def pose_as(self, release: str) -> None:
         """Restart as another Kafka ("2.8"), or as ourselves (""). Raises ValueError."""
-        self.ask("POST", "/control/pose", release=release)
+        self.ask("POST", "/control/pose", release=release or None)
 
     def snapshot(self, directory: str | Path) -> None:
         """Copy the state of the stopped or running broker, by hard links where that is safe.
@@ -211,6 +211,7 @@ class Broker:
 
     def _new_link(self) -> "Link":
         if self._link is not None:
+            self._link.close()  # a child that was killed; a thread only ends when told
             self._port = self._link.port
         if self.process:
             from barnabas.server.testing.process_link import ProcessLink

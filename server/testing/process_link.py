@@ -82,7 +82,7 @@ class ProcessLink:
         """Let the child stop the broker in good order, and wait for its end."""
         if self._child is None:
             return
-        if self.is_open:
+        with contextlib.suppress(NotRunning):  # it may have been killed
             listed = self.ask("GET", "/control/faults", {})["faults"]
             self._faults = {f"/control/faults/{each['id']}": each for each in listed}
         code = self._reap()
