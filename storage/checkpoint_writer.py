@@ -6,7 +6,7 @@ then: a thousand truncations in a row cost two writes.
 
 from functools import partial
 
-from barnabas.storage.checkpoints import Offsets, build_offsets
+from barnabas.storage.checkpoints import CLEANER, RECOVERY_POINT, Offsets, build_offsets
 from barnabas.storage.data_directory import DataDirectory
 from barnabas.storage.disk_work import DiskWork
 from barnabas.storage.fs import replace_file
@@ -28,6 +28,14 @@ class CheckpointWriter:
             self._asked_again.add(path)
         else:
             self.refresh(directory, name)
+
+    def write_truncation(self, directory: DataDirectory) -> None:
+        """Let no checkpoint lie beyond the end of a log that has been truncated.
+
+        What is appended from there on is not on the disk, whatever lay there before.
+        """
+        self.write(directory, RECOVERY_POINT)
+        self.write(directory, CLEANER)
 
     def refresh(self, directory: DataDirectory, name: str) -> None:
         """Write a checkpoint that has changed; while it is being written, nothing."""

@@ -50,6 +50,8 @@ class DataDirectory(DataDirectoryFiles):
         self._producer_id_expiration_ms = producer_id_expiration_ms
         self._full_validation = full_validation
         self._on_failure = on_failure
+        self.after_truncation: Callable[[DataDirectory], None] = lambda directory: None
+        """Told when a log has been truncated: checkpoints on the disk are beyond its end."""
         self.failure: OSError | None = None
         """Why the directory is offline, None while it works."""
         self.logs: dict[TopicPartition, ManagedLog] = {}

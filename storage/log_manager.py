@@ -62,6 +62,8 @@ class LogManager(LogDirectories):
             self._disk_work,
             checkpoint_writer,
         )
+        for directory in self.directories:
+            directory.after_truncation = checkpoint_writer.write_truncation
         self.maintenance = LogMaintenance(
             self.config, self.directories, self.scheduler, self._disk_work, checkpoint_writer
         )

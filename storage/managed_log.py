@@ -40,6 +40,8 @@ class ManagedLog(Log):
         if truncated and self.partition in clean_offsets:
             base_offset = self.active_segment.base_offset
             clean_offsets[self.partition] = min(clean_offsets[self.partition], base_offset)
+        if truncated:
+            self.data_directory.after_truncation(self.data_directory)
         return truncated
 
     def truncate_fully_and_start_at(
@@ -48,6 +50,7 @@ class ManagedLog(Log):
         """Truncate; nothing is compacted any more."""
         super().truncate_fully_and_start_at(offset, now_ms, log_start_offset=log_start_offset)
         self.data_directory.clean_offsets.pop(self.partition, None)
+        self.data_directory.after_truncation(self.data_directory)
 
     @property
     def is_in_use(self) -> bool:

@@ -1,13 +1,13 @@
 """A log manager with small logs in it, and what tests of it have in common."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from barnabas.storage.builder import build_batch
 from barnabas.storage.compaction_job import Compactor
 from barnabas.storage.decoder import decode_all
 from barnabas.storage.directory_names import TopicPartition
-from barnabas.storage.disk_work import Worker, work_inline
+from barnabas.storage.disk_work import Done, Worker, work_inline
 from barnabas.storage.fs import REAL, FileSystem
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_manager import LogManager
@@ -17,6 +17,24 @@ from barnabas.storage.records import Record
 
 NOW_MS = 1_800_000_000_000
 ORDERS = [TopicPartition("orders", number) for number in range(4)]
+
+
+class LaterWorker:
+    """Keeps work until it is told to do it, as a busy disk would."""
+
+    def __init__(self) -> None:
+        self.waiting: list[tuple[Callable[[], None], Done]] = []
+        self.done = 0
+
+    def __call__(self, work: Callable[[], None], done: Done) -> None:
+        self.waiting.append((work, done))
+
+    def do_all(self) -> None:
+        while self.waiting:
+            work, done = self.waiting.pop(0)
+            work()
+            self.done += 1
+            done(None)
 
 
 def default_config(topic: str) -> LogConfig:

@@ -1,38 +1,29 @@
 """What a log manager does as time goes by: deleting, flushing, forgetting; compaction apart."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from barnabas.storage import checkpoints
 from barnabas.storage.directory_names import TopicPartition
-from barnabas.storage.disk_work import Done
 from barnabas.storage.fs import REAL
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_maintenance import SLICE_LOGS
 from barnabas.storage.log_manager_config import LogManagerConfig
 
-from .managers import NOW_MS, ORDERS, append, base_offsets, opened, pass_time, values_of
+from .managers import (
+    NOW_MS,
+    ORDERS,
+    LaterWorker,
+    append,
+    base_offsets,
+    opened,
+    pass_time,
+    values_of,
+)
 
 HOUR_MS = 3_600_000
 SMALL = {"segment_bytes": 200, "index_interval_bytes": 100}
-
-
-class LaterWorker:
-    """Keeps work until it is told to do it, as a busy disk would."""
-
-    def __init__(self) -> None:
-        self.waiting: list[tuple[Callable[[], None], Done]] = []
-
-    def __call__(self, work: Callable[[], None], done: Done) -> None:
-        self.waiting.append((work, done))
-
-    def do_all(self) -> None:
-        while self.waiting:
-            work, done = self.waiting.pop(0)
-            work()
-            done(None)
 
 
 def test_old_segments_go_even_the_active_one(tmp_path: Path) -> None:
