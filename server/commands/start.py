@@ -4,11 +4,16 @@ import asyncio
 import gc
 import signal
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from barnabas.server.config import BrokerConfig, ConfigError, load_config
+
+if TYPE_CHECKING:
+    from barnabas.server.broker import Broker
 
 ANY_HOST = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # not an address to connect to
 DEFAULT_ADDRESS = "127.0.0.1:9092"
@@ -40,14 +45,18 @@ def start(
         overrides.append(f"log.dirs={data_dir}")
     if listen is not None:
         overrides.append(f"listeners=PLAINTEXT://{listen}")
+
+    def load(pinned: Mapping[str, str]) -> BrokerConfig:
+        return load_config(files, [*overrides, *(f"{n}={v}" for n, v in pinned.items())])
+
     try:
-        config = load_config(files, overrides)
+        config = load({})
     except ConfigError as error:
         _fail(str(error), 2)
-    sys.exit(asyncio.run(_serve(config)))
+    sys.exit(asyncio.run(_serve(config, load)))
 
 
-async def _serve(config: BrokerConfig) -> int:
+async def _serve(config: BrokerConfig, load: Callable[[Mapping[str, str]], BrokerConfig]) -> int:
     from barnabas.server.broker import Broker
     from barnabas.server.startup import StartFailed
 
@@ -55,6 +64,10 @@ async def _serve(config: BrokerConfig) -> int:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
+    if config.barnabas_http_control:
+        from barnabas.server.commands.controlled import serve_controlled
+
+        return await serve_controlled(load, stopping)
     broker = Broker(config)
     broker.failed.add_done_callback(lambda _: stopping.set())
     broker.groups.leadership.on_loaded = _keep_for_good
@@ -63,12 +76,7 @@ async def _serve(config: BrokerConfig) -> int:
     except StartFailed as error:
         print(f"barnabas: {error}", file=sys.stderr)
         return 1
-    for listener in broker.listeners:
-        print(f"listening on {listener.host}:{listener.port} ({listener.name})", flush=True)
-    if sys.stdout.isatty():
-        first = broker.listeners[0]
-        host = ANY_HOST.get(first.host, first.host)
-        print(_hint(f"{host}:{first.port}"), flush=True)
+    announce(broker)
     _keep_for_good()
     await stopping.wait()
     if broker.failed.done():
@@ -77,6 +85,16 @@ async def _serve(config: BrokerConfig) -> int:
         return 1
     await broker.stop()
     return 0
+
+
+def announce(broker: "Broker") -> None:
+    """Say where clients connect to, and to a person what to try."""
+    for listener in broker.listeners:
+        print(f"listening on {listener.host}:{listener.port} ({listener.name})", flush=True)
+    if sys.stdout.isatty():
+        first = broker.listeners[0]
+        host = ANY_HOST.get(first.host, first.host)
+        print(_hint(f"{host}:{first.port}"), flush=True)
 
 
 def _keep_for_good() -> None:

@@ -11,12 +11,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from barnabas.server.broker import Broker, StartFailed
+from barnabas.server.broker import Broker
 from barnabas.server.config import BrokerConfig
 from barnabas.server.control import Faults
 from barnabas.server.endpoints import Endpoint
 from barnabas.server.logs import Logs
 from barnabas.server.registry.configs import BROKERS
+from barnabas.server.startup import StartFailed
 from barnabas.server.testing.refusals import BadCommand, NotRunning
 from barnabas.server.testing.seen import SeenRequests
 from barnabas.server.testing.snapshots import is_snapshot, is_taken, put_back, take_snapshot
