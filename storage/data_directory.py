@@ -24,7 +24,7 @@ from barnabas.storage.load_job import LoadJob, Recovered
 from barnabas.storage.loader import Loader
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.managed_log import ManagedLog
-from barnabas.storage.partition_metadata import read_topic_id, write_topic_id
+from barnabas.storage.partition_metadata import read_topic_id, sync_topic_ids, write_topic_id
 from barnabas.storage.recovery import TooMuchHere
 from barnabas.storage.unopened_logs import SMALL_BYTES, UnopenedLog
 
@@ -62,6 +62,8 @@ class DataDirectory(DataDirectoryFiles):
         """Logs with set-aside files."""
         self.to_remove: deque[tuple[int, str]] = deque()
         """(due, path) of deleted partitions' directories."""
+        self.unsynced_topic_ids: list[str] = []
+        """Partitions' directories in which a topic id was noted since."""
         self.is_unsynced = False
         """Partitions' directories were made or renamed since it was last synced."""
 
@@ -167,12 +169,16 @@ class DataDirectory(DataDirectoryFiles):
             _logger.warning("%s is there already; it is used", path)
         self.is_unsynced = True
         if topic_id is not None:
-            write_topic_id(self.fs, path, topic_id)
+            self._note_topic_id(path, topic_id)
         loader = Loader(self.files, self._load_job(partition, config, now_ms, is_new=True))
         loader.load()
         log = self._add_log(loader, partition)
         log.topic_id = topic_id
         return log
+
+    def _note_topic_id(self, path: str, topic_id: bytes) -> None:
+        write_topic_id(self.fs, path, topic_id)
+        self.unsynced_topic_ids.append(path)
 
     def topic_id(self, log: ManagedLog) -> bytes | None:
         """The topic id noted in a partition's directory; unreadable counts as none."""
@@ -187,7 +193,7 @@ class DataDirectory(DataDirectoryFiles):
         """Note a topic id; raises InconsistentLogDirectory if another one is noted."""
         noted = self.topic_id(log)
         if noted is None:
-            write_topic_id(self.fs, log.directory, topic_id)
+            self._note_topic_id(log.directory, topic_id)
             log.topic_id = topic_id
         elif noted != topic_id:
             raise InconsistentLogDirectory(
@@ -222,6 +228,7 @@ class DataDirectory(DataDirectoryFiles):
         """
         for log in self.logs.values():
             log.close()
+        sync_topic_ids(self.fs, self.unsynced_topic_ids)
         for name in checkpoints.PERIODIC:
             checkpoints.write_offsets(self.fs, f"{self.path}/{name}", self.offsets_for(name))
         clean_shutdown.mark(self.fs, self.path, self.broker_epoch)

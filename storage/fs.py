@@ -96,6 +96,15 @@ def replace_file(fs: FileSystem, path: str, data: Buffer) -> None:
     sync_directory(fs, parent_of(path))
 
 
+def sync_file(fs: FileSystem, path: str) -> None:
+    """Make what was written to a file durable."""
+    fd = fs.open(path, READ, 0)
+    try:
+        fs.fsync(fd)
+    finally:
+        fs.close(fd)
+
+
 def sync_directory(fs: FileSystem, path: str) -> None:
     """Make creations, renames and removals inside a directory durable."""
     fd = fs.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, 0)

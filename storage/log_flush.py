@@ -5,10 +5,11 @@ waits for the disk, in a worker thread if the caller likes; `end_flush` raises t
 point. After a crash only what lies above the recovery point is checked.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from barnabas.storage.file_slice import OpenFile
-from barnabas.storage.fs import READ, FileSystem, sync_directory
+from barnabas.storage.fs import FileSystem, sync_directory, sync_file
 from barnabas.storage.log_truncate import LogTruncate
 
 
@@ -29,20 +30,10 @@ class Flush:
         for file in self.open_files:
             self.fs.fsync(file.fd)
         for path in self.paths:
-            _sync_path(self.fs, path)
+            with suppress(FileNotFoundError):  # deleted in the meantime
+                sync_file(self.fs, path)
         if self.directory is not None:
             sync_directory(self.fs, self.directory)
-
-
-def _sync_path(fs: FileSystem, path: str) -> None:
-    try:
-        fd = fs.open(path, READ, 0)
-    except FileNotFoundError:  # deleted in the meantime
-        return
-    try:
-        fs.fsync(fd)
-    finally:
-        fs.close(fd)
 
 
 class LogFlush(LogTruncate):

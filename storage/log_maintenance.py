@@ -25,6 +25,7 @@ from barnabas.storage.log_config import FOREVER
 from barnabas.storage.log_flush import Flush
 from barnabas.storage.log_manager_config import LogManagerConfig
 from barnabas.storage.managed_log import ManagedLog
+from barnabas.storage.partition_metadata import sync_topic_ids
 from barnabas.storage.retention import count_above_size, count_below_start, count_expired
 
 SLICE_LOGS = 100
@@ -72,6 +73,7 @@ class LogMaintenance:
         self._work = disk_work.submit
         self._checkpoints = checkpoint_writer
         self._flushing: set[ManagedLog] = set()
+        self._syncing_topic_ids: set[DataDirectory] = set()
         self._tasks = [
             _Task(config.retention_check_interval_ms, self._sweep_retention),
             _Task(_SOON_MS, self._sweep_closed_segments),
@@ -174,6 +176,25 @@ class LogMaintenance:
             if directory.is_online and directory.is_unsynced:
                 directory.is_unsynced = False
                 self._work(directory, partial(sync_directory, directory.fs, directory.path))
+            if directory.is_online:
+                self._sync_topic_ids(directory)
+
+    def _sync_topic_ids(self, directory: DataDirectory) -> None:
+        """Some at a time, one after the other: other files have to be synced as well."""
+        left = directory.unsynced_topic_ids
+        if left and directory not in self._syncing_topic_ids:
+            self._syncing_topic_ids.add(directory)
+            paths = left[:SLICE_LOGS]
+            del left[:SLICE_LOGS]
+            self._work(
+                directory,
+                partial(sync_topic_ids, directory.fs, paths),
+                partial(self._topic_ids_synced, directory),
+            )
+
+    def _topic_ids_synced(self, directory: DataDirectory) -> None:
+        self._syncing_topic_ids.discard(directory)
+        self._sync_topic_ids(directory)
 
     def _sweep_flush_ms(self, now_ms: int) -> Iterator[None]:
         for logs in self._slices():

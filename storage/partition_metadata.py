@@ -8,9 +8,10 @@ Source: Kafka's PartitionMetadataFile.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Iterable
 
 from barnabas.storage.errors import CorruptCheckpoint
-from barnabas.storage.fs import FileSystem, read_file, write_file
+from barnabas.storage.fs import FileSystem, read_file, sync_directory, sync_file, write_file
 
 NAME = "partition.metadata"
 _ID_BYTES = 16
@@ -24,11 +25,21 @@ def topic_id_text(topic_id: bytes) -> str:
 def write_topic_id(fs: FileSystem, directory: str, topic_id: bytes) -> None:
     """Note the topic's id in a partition's directory, which had none.
 
-    Not synced, since topics are created by the thousand: whoever loses the file to a power
-    cut is told the id again.
+    `sync_topic_ids` has to follow: topics are created by the thousand, and who creates them
+    does not wait for the disk. Whoever loses the file to a power cut is told the id again.
     """
     content = f"version: 0\ntopic_id: {topic_id_text(topic_id)}"
     write_file(fs, f"{directory}/{NAME}", content.encode(), sync=False)
+
+
+def sync_topic_ids(fs: FileSystem, directories: Iterable[str]) -> None:
+    """Make the noted ids durable; a directory that is gone by now is none to sync."""
+    for directory in directories:
+        try:
+            sync_file(fs, f"{directory}/{NAME}")
+            sync_directory(fs, directory)
+        except FileNotFoundError:
+            continue
 
 
 def read_topic_id(fs: FileSystem, directory: str) -> bytes | None:

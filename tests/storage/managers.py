@@ -31,10 +31,13 @@ class LaterWorker:
 
     def do_all(self) -> None:
         while self.waiting:
-            work, done = self.waiting.pop(0)
-            work()
-            self.done += 1
-            done(None)
+            self.do_one()
+
+    def do_one(self) -> None:
+        work, done = self.waiting.pop(0)
+        work()
+        self.done += 1
+        done(None)
 
 
 def default_config(topic: str) -> LogConfig:

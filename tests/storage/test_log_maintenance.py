@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.storage import checkpoints
+from barnabas.storage import checkpoints, partition_metadata
 from barnabas.storage.directory_names import TopicPartition
-from barnabas.storage.fs import REAL
+from barnabas.storage.fs import REAL, FileSystem
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_maintenance import SLICE_LOGS
 from barnabas.storage.log_manager_config import LogManagerConfig
@@ -158,6 +158,41 @@ def test_a_checkpoint_is_not_written_twice_at_once_nor_again_unchanged(tmp_path:
     worker.do_all()
     assert path.stat().st_ino == written
     manager.close()
+
+
+def test_topic_ids_are_synced_soon_some_at_a_time(tmp_path: Path) -> None:
+    synced: list[str] = []
+
+    def fsync(fd: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{fd}").readlink().name)
+
+    worker = LaterWorker()
+    manager = opened(tmp_path, worker=worker, fs=FileSystem(fsync=fsync))
+    count = SLICE_LOGS + 20
+    for number in range(count):
+        manager.create(TopicPartition("t", number), LogConfig(), NOW_MS, topic_id=b"i" * 16)
+    assert partition_metadata.NAME not in synced
+    pass_time(manager, NOW_MS + 1_000)
+    pass_time(manager, NOW_MS + 2_000)
+    while worker.waiting:
+        before = synced.count(partition_metadata.NAME)
+        worker.do_one()
+        assert synced.count(partition_metadata.NAME) - before <= SLICE_LOGS
+    assert synced.count(partition_metadata.NAME) == count
+    manager.close()
+    assert synced.count(partition_metadata.NAME) == count
+
+
+def test_a_stop_syncs_the_topic_ids_that_are_left(tmp_path: Path) -> None:
+    synced: list[str] = []
+
+    def fsync(fd: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{fd}").readlink().name)
+
+    manager = opened(tmp_path, fs=FileSystem(fsync=fsync))
+    manager.create(ORDERS[0], LogConfig(), NOW_MS, topic_id=b"i" * 16)
+    manager.close()
+    assert partition_metadata.NAME in synced
 
 
 def test_idle_producers_are_forgotten(tmp_path: Path) -> None:

@@ -5,8 +5,13 @@ from pathlib import Path
 import pytest
 
 from barnabas.storage.errors import CorruptCheckpoint
-from barnabas.storage.fs import REAL
-from barnabas.storage.partition_metadata import read_topic_id, topic_id_text, write_topic_id
+from barnabas.storage.fs import REAL, FileSystem
+from barnabas.storage.partition_metadata import (
+    read_topic_id,
+    sync_topic_ids,
+    topic_id_text,
+    write_topic_id,
+)
 
 from .golden import unpack
 
@@ -34,3 +39,17 @@ def test_what_is_no_id_is_refused_by_name(content: bytes, tmp_path: Path) -> Non
     (tmp_path / "partition.metadata").write_bytes(content)
     with pytest.raises(CorruptCheckpoint, match=r"partition\.metadata"):
         read_topic_id(REAL, str(tmp_path))
+
+
+def test_ids_are_synced_with_their_names_and_a_missing_one_is_none(tmp_path: Path) -> None:
+    synced: list[str] = []
+
+    def fsync(fd: int) -> None:
+        synced.append(str(Path(f"/proc/self/fd/{fd}").readlink().relative_to(tmp_path)))
+
+    for name in ("a-0", "b-0"):
+        (tmp_path / name).mkdir()
+        write_topic_id(REAL, str(tmp_path / name), bytes(range(16)))
+    directories = [str(tmp_path / name) for name in ("a-0", "gone-0", "b-0")]
+    sync_topic_ids(FileSystem(fsync=fsync), directories)
+    assert synced == ["a-0/partition.metadata", "a-0", "b-0/partition.metadata", "b-0"]
