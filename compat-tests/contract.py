@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import FrameType
 from typing import Protocol
@@ -266,6 +266,17 @@ def _add_group(command: argparse.ArgumentParser) -> None:
 def timestamp_at(options: argparse.Namespace, index: int) -> int | None:
     """The record's timestamp in ms, or None for the client's clock."""
     return None if options.timestamp < 0 else options.timestamp + index
+
+
+def read(
+    options: argparse.Namespace, poll: Callable[[int], Iterable[Received]]
+) -> Iterator[Received]:
+    """What `poll` returns, asked for so many at most, until `consume` has its count or no time."""
+    deadline, left = time.monotonic() + options.timeout_ms / 1000, options.count
+    while left and time.monotonic() < deadline:
+        for received in poll(left):
+            left -= 1
+            yield received
 
 
 def main(client: Client) -> None:

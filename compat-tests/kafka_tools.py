@@ -82,8 +82,7 @@ class KafkaTools:
         self.release, self.bootstrap = release, bootstrap
         jars = require_oracle(f"jars-{release}")
         classes = built(SOURCE.parent, "classes", [SOURCE.read_text()], _compile)
-        command = java_command(jars, "ToolRunner", heap="192m")
-        command[command.index("-cp") + 1] = f"{classes}:{jars}/*"
+        command = java_command(jars, "ToolRunner", heap="192m", classes=classes)
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )

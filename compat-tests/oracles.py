@@ -19,6 +19,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 ORACLES = Path(os.environ.get("BARNABAS_ORACLES") or ROOT / ".oracles")
 STOP_TIMEOUT_SECONDS = 20
+JAVA_TIMEOUT_SECONDS = 120
 
 
 def require_oracle(name: str) -> Path:
@@ -44,14 +45,29 @@ def missing(reason: str) -> NoReturn:
     pytest.skip(reason)
 
 
-def java_command(jars: Path, *program: str, heap: str = "256m") -> list[str]:
-    """The command line of a Java program whose class path is every jar in the folder.
+def java_command(
+    jars: Path, *program: str, heap: str = "256m", classes: Path | None = None
+) -> list[str]:
+    """The command line of a Java program with every jar in the folder, after `classes`, if any.
 
     `program` is a main class or a single source file, then its arguments. The collector and
     compiler flags keep a short-lived process quick on few cores.
     """
     flags = [f"-Xmx{heap}", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"]
-    return [require_program("java"), *flags, "-cp", f"{jars}/*", *program]
+    class_path = f"{jars}/*" if classes is None else f"{classes}:{jars}/*"
+    return [require_program("java"), *flags, "-cp", class_path, *program]
+
+
+def run_java(release: str, *program: str) -> str:
+    """What a Java program prints that runs with all of Apache Kafka's jars of a release."""
+    done = subprocess.run(
+        java_command(require_oracle(f"jars-{release}"), *program),
+        capture_output=True,
+        text=True,
+        timeout=JAVA_TIMEOUT_SECONDS,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
 
 
 @contextmanager

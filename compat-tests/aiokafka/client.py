@@ -6,7 +6,6 @@ heartbeats and background commits get their turns.
 
 import argparse
 import asyncio
-import time
 from collections.abc import Callable, Iterable, Iterator
 
 import contract
@@ -175,14 +174,12 @@ class AioKafka:
 
     def consume(self, options: argparse.Namespace) -> Iterator[Received]:
         consumer = self._loop.run_until_complete(self._assigned(options))
-        deadline, left = time.monotonic() + options.timeout_ms / 1000, options.count
-        while left and time.monotonic() < deadline:
-            polled = self._loop.run_until_complete(
-                consumer.getmany(timeout_ms=100, max_records=left)
-            )
-            for received in _received(polled):
-                left -= 1
-                yield received
+
+        def poll(most: int) -> Iterator[Received]:
+            getting = consumer.getmany(timeout_ms=100, max_records=most)
+            return _received(self._loop.run_until_complete(getting))
+
+        yield from contract.read(options, poll)
         self._loop.run_until_complete(consumer.stop())
 
     async def _assigned(self, options: argparse.Namespace) -> AIOKafkaConsumer:

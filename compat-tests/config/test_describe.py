@@ -1,12 +1,11 @@
 """Describing a broker, entry by entry, beside Kafka's own ConfigHelper with the same settings."""
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
-import oracles
 import pytest
+from oracles import run_java
 
 from barnabas.server.config import BrokerConfig
 from barnabas.server.settings.describe import (
@@ -46,7 +45,6 @@ NOT_COMPARED = {"4.4.0": {*ONLY_KRAFT}, "3.9.1": set[str]()}
 
 
 def _ask_kafka(version: str, folder: Path) -> list[dict[str, Any]]:
-    jars = oracles.require_oracle(f"jars-{version}")
     extra = ONLY_KRAFT if version == "4.4.0" else ONLY_ZOOKEEPER
     files = []
     for name, properties in (("s", STATIC | extra), ("d", DEFAULT), ("b", BROKER)):
@@ -54,9 +52,8 @@ def _ask_kafka(version: str, folder: Path) -> list[dict[str, Any]]:
         file.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
         files.append(str(file))
     source = str(Path(__file__).parent / "DescribeOracle.java")
-    command = oracles.java_command(jars, source, *files)
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
-    answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    printed = run_java(version, source, *files)
+    answers = [json.loads(line) for line in printed.splitlines() if line.startswith("{")]
     return [answer["results"][0] for answer in answers]
 
 

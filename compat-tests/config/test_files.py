@@ -2,10 +2,9 @@
 
 import json
 import random
-import subprocess
 from pathlib import Path
 
-import oracles
+from oracles import run_java
 
 from barnabas.server.config import ConfigError, load_config
 from barnabas.server.properties import MalformedProperties, parse_properties
@@ -136,16 +135,14 @@ DIFFERENT = {
 def _ask_kafka(
     folder: Path, contents: list[bytes]
 ) -> list[tuple[dict[str, str] | None, str | None]]:
-    jars = oracles.require_oracle("jars-3.9.1")
     names = []
     for number, content in enumerate(contents):
         file = folder / f"{number}.properties"
         file.write_bytes(content)
         names.append(str(file))
     source = str(Path(__file__).parent / "FileOracle.java")
-    command = oracles.java_command(jars, source, *names)
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
-    lines = [json.loads(line) for line in done.stdout.split("\n")[:-1]]
+    printed = run_java("3.9.1", source, *names)
+    lines = [json.loads(line) for line in printed.split("\n")[:-1]]
     return list(zip(lines[::2], lines[1::2], strict=True))
 
 

@@ -1,13 +1,12 @@
 """The tables in server/settings against the definitions inside Apache Kafka 3.9.1 and 4.4.0."""
 
 import json
-import subprocess
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import oracles
 import pytest
+from oracles import run_java
 
 from barnabas.server.settings.describe import broker_synonyms
 from barnabas.server.settings.table import READ_ONLY, Setting, settings
@@ -28,11 +27,8 @@ DIFFERENT = {
 
 @cache
 def _kafka(version: str) -> dict[tuple[str, str], dict[str, Any]]:
-    jars = oracles.require_oracle(f"jars-{version}")
     source = str(Path(__file__).parent / "ConfigOracle.java")
-    command = oracles.java_command(jars, source)
-    printed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
-    rows = [json.loads(line) for line in printed.stdout.splitlines()]
+    rows = [json.loads(line) for line in run_java(version, source).splitlines()]
     return {(row["kind"], row["name"]): row for row in rows}
 
 

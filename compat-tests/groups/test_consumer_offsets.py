@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,8 +18,9 @@ from broker_fixture import running_barnabas
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
+from dump_tool import TOOLS
 from kafka_server import ApacheKafka
-from oracles import java_command, require_oracle
+from oracles import run_java
 
 from barnabas.storage import checkpoints
 from barnabas.storage.fs import REAL
@@ -28,13 +28,9 @@ from barnabas.storage.partition_metadata import read_topic_id, write_topic_id
 
 PATIENCE_SECONDS = 60.0
 OFFSETS = "__consumer_offsets-0"
-DUMP_TOOLS = {
-    "3.9.1": "kafka.tools.DumpLogSegments",
-    "4.4.0": "org.apache.kafka.tools.DumpLogSegments",
-}
 
 
-@pytest.fixture(scope="module", params=DUMP_TOOLS)
+@pytest.fixture(scope="module", params=["3.9.1", "4.4.0"])
 def version(request: pytest.FixtureRequest) -> str:
     """A release of Apache Kafka."""
     return str(request.param)
@@ -84,13 +80,9 @@ def _member(address: str, group: str, **options: str) -> Consumer:
 
 def _decoded(version: str, log: Path) -> list[tuple[dict[str, Any], dict[str, Any] | None]]:
     """Keys and values as the tool's offsets decoder shows them."""
-    command = java_command(
-        require_oracle(f"jars-{version}"), DUMP_TOOLS[version], "--files", str(log),
-        "--offsets-decoder", "--print-data-log",
-    )  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    options = ("--files", str(log), "--offsets-decoder", "--print-data-log")
     found = []
-    for line in done.stdout.splitlines():
+    for line in run_java(version, TOOLS[f"jars-{version}"], *options).splitlines():
         _, key, rest = line.partition(" key: ")
         if key:
             shown, _, payload = rest.partition(" payload: ")

@@ -2,7 +2,6 @@
 
 import argparse
 import inspect
-import time
 from collections.abc import Iterator
 
 import contract
@@ -49,12 +48,12 @@ class KafkaPythonOld:
             consumer.seek_to_beginning(partition)
         else:
             consumer.seek(partition, int(options.start))
-        deadline, left = time.monotonic() + options.timeout_ms / 1000, options.count
-        while left and time.monotonic() < deadline:
-            polled = consumer.poll(timeout_ms=100, max_records=left)
-            for record in polled.get(partition, []):
-                left -= 1
-                yield _received(record)
+
+        def poll(most: int) -> Iterator[Received]:
+            polled = consumer.poll(timeout_ms=100, max_records=most)
+            return map(_received, polled.get(partition, []))
+
+        yield from contract.read(options, poll)
         consumer.close()
 
     def member(self, options: argparse.Namespace) -> contract.Member:

@@ -5,7 +5,6 @@ asks for the group's offsets with OffsetFetch v0 before it reads.
 """
 
 import argparse
-import time
 from collections.abc import Iterator
 
 import contract
@@ -50,12 +49,13 @@ class KafkaPythonSimple:
             consumer.seek(0, 0)
         else:
             consumer.seek(int(options.start))
-        deadline, left = time.monotonic() + options.timeout_ms / 1000, options.count
-        while left and time.monotonic() < deadline:
-            for found in consumer.get_messages(left, timeout=0.1):
-                left -= 1
+
+        def poll(most: int) -> Iterator[Received]:
+            for found in consumer.get_messages(most, timeout=0.1):
                 record = Record(found.message.key, found.message.value, [])
                 yield Received(options.topic, options.partition, found.offset, -1, record)
+
+        yield from contract.read(options, poll)
         client.close()
 
     def member(self, options: argparse.Namespace) -> contract.Member:

@@ -1,7 +1,6 @@
 """kafka-python 3 under the command contract (`contract.md`)."""
 
 import argparse
-import time
 from collections.abc import Callable, Iterable, Iterator
 
 import contract
@@ -155,11 +154,9 @@ class KafkaPython:
             consumer.seek_to_beginning(partition)
         else:
             consumer.seek(partition, int(options.start))
-        deadline, left = time.monotonic() + options.timeout_ms / 1000, options.count
-        while left and time.monotonic() < deadline:
-            for received in _received(consumer.poll(timeout_ms=100, max_records=left)):
-                left -= 1
-                yield received
+        yield from contract.read(
+            options, lambda most: _received(consumer.poll(timeout_ms=100, max_records=most))
+        )
         consumer.close()
 
     def member(self, options: argparse.Namespace) -> GroupMember:

@@ -2,7 +2,6 @@
 
 import argparse
 import functools
-import time
 from collections.abc import Iterable, Iterator
 
 import contract
@@ -166,11 +165,7 @@ class Librdkafka:
         )
         start = -2 if options.start == "earliest" else int(options.start)
         consumer.assign([TopicPartition(options.topic, options.partition, start)])
-        deadline, left = time.monotonic() + options.timeout_ms / 1000, options.count
-        while left and time.monotonic() < deadline:
-            for received in _valid(consumer.consume(left, timeout=0.05)):
-                left -= 1
-                yield received
+        yield from contract.read(options, lambda most: _valid(consumer.consume(most, timeout=0.05)))
         consumer.close()
 
     def member(self, options: argparse.Namespace) -> GroupMember:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import apache
 import pytest
-from oracles import java_command, require_oracle
+from oracles import run_java
 
 from barnabas.wire.api import ApiKey, request_class
 from barnabas.wire.error_codes import ErrorCode
@@ -25,9 +24,7 @@ def tables() -> dict[str, Lines]:
 
 
 def lines(release: str) -> Lines:
-    command = java_command(require_oracle(f"jars-{release}"), str(SOURCE))
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
-    return [line.split() for line in done.stdout.splitlines()]
+    return [line.split() for line in run_java(release, str(SOURCE)).splitlines()]
 
 
 def errors(table: Lines) -> set[tuple[int, str, bool]]:
