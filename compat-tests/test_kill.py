@@ -31,7 +31,7 @@ def broker(tmp_path: Path) -> Iterator[OwnBroker]:
     """A broker that outlives its processes."""
     broker = OwnBroker(tmp_path)
     yield broker
-    broker.close()
+    broker.kill()
 
 
 def test_nothing_acknowledged_is_lost(broker: OwnBroker) -> None:
