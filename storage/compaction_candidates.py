@@ -79,9 +79,9 @@ def job_of(
             producer_id: LastRecord(entry.last_data_offset, entry.epoch)
             for producer_id, entry in log.producers.producers.items()
         },
-        dedupe_buffer_bytes=config.cleaner_dedupe_buffer_bytes,
+        dedupe_buffer_bytes=config.cleaner_dedupe_buffer_bytes // config.cleaner_threads,
         load_factor=config.cleaner_load_factor,
-        io_bytes_per_second=config.cleaner_io_bytes_per_second,
+        io_bytes_per_second=config.cleaner_io_bytes_per_second / config.cleaner_threads,
     )
     return job, {each.base_offset: each for each in segments}
 

@@ -93,5 +93,8 @@ class Compactor(Protocol):
     def fileno(self) -> int | None:
         """A descriptor that turns readable when `poll` has something, None if there is none."""
 
+    def another(self) -> "Compactor":
+        """One more of its kind, to carry out jobs at the same time."""
+
     def close(self) -> None:
         """Drop what is in progress and give everything back; `submit` may follow."""

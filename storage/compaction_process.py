@@ -60,6 +60,10 @@ class InlineCompactor:
         """There is no waiting."""
         return None
 
+    def another(self) -> "InlineCompactor":
+        """One more of its kind."""
+        return InlineCompactor(self._fs)
+
     def close(self) -> None:
         """Drop the job."""
         self._events = iter(())
@@ -92,6 +96,10 @@ class CompactionProcess:
     def fileno(self) -> int | None:
         """The child's output."""
         return None if self._child is None else self._child.fileno()
+
+    def another(self) -> "CompactionProcess":
+        """One more of its kind."""
+        return CompactionProcess()
 
     @property
     def pid(self) -> int | None:

@@ -1,4 +1,4 @@
-"""Keeps one compaction going while some log is dirty enough, and swaps its results in.
+"""Keeps compactions going while some log is dirty enough, and swaps their results in.
 
 The log may change while a compaction runs. A finished group is put in place only if the very
 segments it was made from are still closed segments of the log; otherwise the compaction is
@@ -8,6 +8,7 @@ left alone from then on, and said so once. Source: Kafka's LogCleaner, LogCleane
 
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from barnabas.storage import checkpoints
@@ -35,15 +36,16 @@ POLL_MS = 100
 _logger = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Running:
     log: ManagedLog
     segments: dict[int, Segment]
     """The closed segments the job reads that are not replaced yet, by base offset."""
+    compactor: Compactor
 
 
 class CompactionScheduler:
-    """The compactions of all logs, one at a time."""
+    """The compactions of all logs, `log.cleaner.threads` at a time."""
 
     def __init__(
         self,
@@ -56,62 +58,87 @@ class CompactionScheduler:
         self.config = config
         self._directories = directories
         self._compactor = compactor
+        self._spare = [compactor]
         self._disk_work = disk_work
-        self._running: _Running | None = None
+        self._running: list[_Running] = []
         self._checkpoints = checkpoint_writer
         self.uncleanable: dict[TopicPartition, str] = {}
         """Logs that cannot be compacted, and why."""
-        self.due_ms = FOREVER
+        self._begin_ms = self._poll_ms = FOREVER
 
     def start(self, now_ms: int) -> None:
         """Begin to look for dirty logs."""
         if self.config.cleaner_enable:
-            self.due_ms = now_ms
+            self._begin_ms = now_ms
 
     @property
-    def is_running(self) -> bool:
-        """Whether a compaction is in progress."""
-        return self._running is not None
+    def due_ms(self) -> int:
+        """When to call `run` again, at the latest."""
+        return min(self._begin_ms if self._has_room else FOREVER, self._poll_ms)
+
+    @property
+    def _has_room(self) -> bool:
+        return len(self._running) < self.config.cleaner_threads
+
+    @property
+    def running(self) -> list[TopicPartition]:
+        """The logs that are being compacted."""
+        return [each.log.partition for each in self._running]
 
     def fileno(self) -> int | None:
         """A descriptor that turns readable when `run` has something to do, if there is one."""
-        return self._compactor.fileno()
+        return self._running[0].compactor.fileno() if self._running else None
 
     def run(self, now_ms: int) -> None:
-        """Take what a compaction has brought; begin the next one when it is time."""
-        if self._running is not None:
-            self._take_events(self._running, now_ms)
-        elif self.due_ms <= now_ms:
+        """Take what compactions have brought; begin others when it is time."""
+        room = self.config.cleaner_threads - len(self._running)
+        for running in self._running.copy():
+            self._take_events(running, now_ms)
+        self._poll_ms = now_ms + POLL_MS if self._running else FOREVER
+        while room > 0 and self._begin_ms <= now_ms:
             self._begin(now_ms)
+            room -= 1
 
     def close(self) -> None:
-        """Drop the compaction in progress."""
-        self._compactor.close()
-        self._running = None
-        self.due_ms = FOREVER
+        """Drop the compactions in progress."""
+        for running in self._running.copy():
+            self._drop(running)
+        self._close_spare()
+        self._begin_ms = self._poll_ms = FOREVER
+
+    def _close_spare(self) -> None:
+        for compactor in self._spare:
+            compactor.close()
+        del self._spare[1:]
 
     def forget(self, log: ManagedLog) -> None:
         """A log goes out of use."""
         self.uncleanable.pop(log.partition, None)
-        if self._running is not None and self._running.log is log:
-            self._drop()
+        for running in self._running.copy():
+            if running.log is log:
+                self._drop(running)
 
     def directory_failed(self, directory: DataDirectory) -> None:
         """A directory has gone offline."""
-        if self._running is not None and self._running.log.data_directory is directory:
-            self._drop()
+        for running in self._running.copy():
+            if running.log.data_directory is directory:
+                self._drop(running)
 
-    def _drop(self) -> None:
-        self._compactor.close()
-        self._running = None
+    def _drop(self, running: _Running) -> None:
+        running.compactor.close()
+        self._end(running)
+
+    def _end(self, running: _Running) -> None:
+        self._running.remove(running)
+        self._spare.append(running.compactor)
 
     # --- beginning ---------------------------------------------------------------------
 
     def _begin(self, now_ms: int) -> None:
         chosen = choose(self.candidates(now_ms))
         if chosen is None:
-            self._compactor.close()
-            self.due_ms = now_ms + self.config.cleaner_backoff_ms
+            self._close_spare()
+            self._begin_ms = now_ms + self.config.cleaner_backoff_ms
             return
         log = self._log_of(chosen.topic_partition)
         job, segments = job_of(log, chosen, self.config, now_ms)
@@ -121,17 +148,19 @@ class CompactionScheduler:
             len(segments),
             100 * chosen.dirty_ratio,
         )
-        self._running = _Running(log, segments)
-        self._compactor.submit(job)
-        self.due_ms = now_ms
+        compactor = self._spare.pop() if self._spare else self._compactor.another()
+        self._running.append(_Running(log, segments, compactor))
+        compactor.submit(job)
+        self._poll_ms = now_ms
 
     def candidates(self, now_ms: int) -> list[Candidate]:
-        """Every log that could be compacted, due or not."""
+        """Every log that could be compacted and is not being, due or not."""
         found = []
+        excluded = {*self.uncleanable, *self.running}
         for directory in self._directories:
             for log in list(directory.logs.values()) if directory.is_online else ():
                 if log.config.compact and len(log.segments) > 1:
-                    if log.partition not in self.uncleanable:
+                    if log.partition not in excluded:
                         try:
                             found.append(candidate_of(log, now_ms))
                         except LogDirectoryFailed:
@@ -150,14 +179,10 @@ class CompactionScheduler:
     # --- results -----------------------------------------------------------------------
 
     def _take_events(self, running: _Running, now_ms: int) -> None:
-        self.due_ms = now_ms + POLL_MS
-        for event in self._compactor.poll():
-            try:
+        for event in running.compactor.poll():
+            with suppress(LogDirectoryFailed):  # which has dropped the compaction
                 self._take_event(running, event, now_ms)
-            except LogDirectoryFailed:
-                pass  # which has dropped the compaction
-            if self._running is None:
-                self.due_ms = now_ms
+            if running not in self._running:
                 return
 
     def _take_event(
@@ -170,15 +195,15 @@ class CompactionScheduler:
         if isinstance(event, CompactedGroup):
             if not self._swap_in(running, event, now_ms):
                 _logger.info("%s: changed while it was compacted", log.topic_partition)
-                self._drop()
+                self._drop(running)
         elif isinstance(event, CompactionDone):
-            self._running = None
+            self._end(running)
             log.data_directory.clean_offsets[log.partition] = event.clean_offset
             self._checkpoints.write(log.data_directory, checkpoints.CLEANER)
         elif event.is_io_error:
             log.data_directory.fail(OSError(event.reason))
         else:
-            self._running = None
+            self._end(running)
             self._give_up(log, event.reason)
 
     def _swap_in(self, running: _Running, group: CompactedGroup, now_ms: int) -> bool:

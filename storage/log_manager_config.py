@@ -20,6 +20,7 @@ class LogManagerConfig:
     initial_task_delay_ms: int = 30_000  # log.initial.task.delay.ms
     recovery_processes: int = 1  # num.recovery.threads.per.data.dir
     cleaner_enable: bool = True  # log.cleaner.enable
+    cleaner_threads: int = 1  # log.cleaner.threads
     cleaner_backoff_ms: int = 15_000  # log.cleaner.backoff.ms
     cleaner_dedupe_buffer_bytes: int = 128 << 20  # log.cleaner.dedupe.buffer.size
     cleaner_load_factor: float = 0.9  # log.cleaner.io.buffer.load.factor

@@ -17,6 +17,7 @@ from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.fs import REAL
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_manager import LogManager
+from barnabas.storage.log_manager_config import LogManagerConfig
 from barnabas.storage.managed_log import ManagedLog
 from barnabas.storage.records import Record
 
@@ -35,6 +36,7 @@ class StoppedCompactor:
         self.job: CompactionJob | None = None
         self.events: list[CompactionEvent] = []
         self.drops = 0
+        self.others: list[StoppedCompactor] = []
 
     def submit(self, job: CompactionJob) -> None:
         self.job = job
@@ -49,6 +51,10 @@ class StoppedCompactor:
 
     def fileno(self) -> int | None:
         return None
+
+    def another(self) -> "StoppedCompactor":
+        self.others.append(StoppedCompactor())
+        return self.others[-1]
 
     def close(self) -> None:
         self.drops += self.job is not None
@@ -110,11 +116,11 @@ def test_the_child_process_does_it_while_appends_go_on(tmp_path: Path) -> None:
     log = manager.create(ORDERS[0], COMPACT, NOW_MS)
     fill(log)
     manager.background(NOW_MS)
-    assert manager.scheduler.is_running
+    assert manager.scheduler.running
     fill(log, 2)
     deadline = time.monotonic() + DEADLINE_SECONDS
     now_ms = NOW_MS
-    while manager.scheduler.is_running:
+    while manager.scheduler.running:
         assert time.monotonic() < deadline
         fd = manager.scheduler.fileno()
         assert fd is not None
@@ -196,7 +202,7 @@ def test_a_log_truncated_meanwhile_keeps_what_it_is(tmp_path: Path) -> None:
     fill(log, 3)
     expected = records_of(log)
     manager.background(NOW_MS + 1000)
-    assert not manager.scheduler.is_running and compactor.drops == 1
+    assert not manager.scheduler.running and compactor.drops == 1
     assert records_of(log) == expected
     manager.close()
 
@@ -214,7 +220,7 @@ def test_segments_deleted_meanwhile_do_not_come_back(tmp_path: Path) -> None:
 def test_a_log_deleted_meanwhile_drops_its_compaction(tmp_path: Path) -> None:
     manager, compactor, _ = running(tmp_path)
     manager.delete(ORDERS[0], NOW_MS)
-    assert compactor.drops == 1 and not manager.scheduler.is_running
+    assert compactor.drops == 1 and not manager.scheduler.running
     pass_time(manager, NOW_MS + 1000)
     assert manager.directories[0].is_online
     manager.close()
@@ -280,7 +286,7 @@ def test_a_disk_that_fails_under_compaction_is_offline(tmp_path: Path) -> None:
     compactor.work()
     manager.background(NOW_MS + 1000)
     assert not manager.directories[0].is_online
-    assert not manager.scheduler.is_running
+    assert not manager.scheduler.running
     manager.close()
 
 
@@ -293,6 +299,58 @@ def test_the_dirtiest_of_several_logs_comes_first(tmp_path: Path) -> None:
         manager.directories[0].clean_offsets[log.partition] = 2
     manager.background(NOW_MS)
     assert compactor.job is not None and compactor.job.topic_partition == "t-1"
+    manager.close()
+
+
+def test_several_compactions_at_a_time_as_many_as_are_allowed_now(tmp_path: Path) -> None:
+    compactor = StoppedCompactor()
+    settings = LogManagerConfig(cleaner_threads=2, cleaner_dedupe_buffer_bytes=8 << 20)
+    manager = opened(tmp_path, compactor=compactor, config=COMPACT, settings=settings)
+    logs = [manager.create(each, COMPACT, NOW_MS) for each in ORDERS]
+    for log in logs:
+        fill(log)
+    manager.background(NOW_MS)
+    assert len(manager.scheduler.running) == 2
+    both = [compactor, *compactor.others]
+    assert len(both) == 2
+    for each in both:
+        assert each.job is not None and each.job.dedupe_buffer_bytes == 4 << 20
+        each.work()
+    manager.reconfigure(replace(settings, cleaner_threads=1))
+    pass_time(manager, NOW_MS + 1)
+    assert len(manager.scheduler.running) == 1
+    manager.reconfigure(replace(settings, cleaner_threads=0))
+    for each in both:
+        if each.job is not None:
+            each.work()
+    pass_time(manager, NOW_MS + 2)
+    assert manager.scheduler.running == []
+    assert sorted(len(offsets_of(log)) for log in logs) == [3, 3, 3, 8]
+    manager.reconfigure(replace(settings, cleaner_threads=3))
+    manager.background(NOW_MS + 3)
+    assert len(manager.scheduler.running) == 1
+    manager.close()
+    assert manager.scheduler.running == []
+
+
+def test_two_children_compact_two_logs(tmp_path: Path) -> None:
+    settings = LogManagerConfig(cleaner_threads=2)
+    manager = opened(tmp_path, compactor=CompactionProcess(), config=COMPACT, settings=settings)
+    logs = [manager.create(each, COMPACT, NOW_MS) for each in ORDERS[:2]]
+    for log in logs:
+        fill(log)
+    manager.background(NOW_MS)
+    assert len(manager.scheduler.running) == 2
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    now_ms = NOW_MS
+    while manager.scheduler.running:
+        assert time.monotonic() < deadline
+        fd = manager.scheduler.fileno()
+        assert fd is not None
+        select.select([fd], [], [], 0.1)
+        now_ms += 1
+        manager.scheduler.run(now_ms)
+    assert [offsets_of(log) for log in logs] == [[5, 6, 7]] * 2
     manager.close()
 
 
