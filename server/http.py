@@ -12,6 +12,7 @@ A path that ends in `/` takes every path below it.
 import asyncio
 import inspect
 import json
+import os
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import NamedTuple
@@ -76,7 +77,14 @@ class HttpServer:
 
     async def start(self, host: str, port: int) -> int:
         """Listen, and answer the port bound; raises OSError."""
-        self._server = await asyncio.start_server(self._serve, host, port, limit=MOST_HEAD_BYTES)
+        try:
+            self._server = await asyncio.start_server(
+                self._serve, host, port, limit=MOST_HEAD_BYTES
+            )
+        except OSError as error:  # asyncio puts a sentence of its own in strerror
+            if error.errno is None or error.errno <= 0:
+                raise
+            raise OSError(error.errno, os.strerror(error.errno)) from None
         self.port = self._server.sockets[0].getsockname()[1]
         return self.port
 

@@ -3,8 +3,8 @@
     POST /control/faults {"api": "OFFSET_COMMIT", "action": "error", ...}  ->  {"id": 1, ...}
     a refusal  ->  400, 404, 405, 409 or 504 and {"error": "one sentence"}
 
-A body has to call itself application/json, which no web page can do to another's port: a
-browser open on the same machine cannot be made to stop somebody's broker.
+A POST has to call itself application/json, even without a body. No web page can make it do that
+for another's port: a browser open on the same machine cannot be made to stop somebody's broker.
 """
 
 import json
@@ -41,7 +41,7 @@ async def open_control(host: Host, address: str, port: int) -> HttpServer:
 async def _answer(host: Host, request: HttpRequest) -> HttpResponse:
     method = "GET" if request.method == "HEAD" else request.method
     place = f"{method} {request.path}"
-    if request.body and request.content_type != "application/json":
+    if (method == "POST" or request.body) and request.content_type != "application/json":
         return _refusal(UNSUPPORTED_TYPE, f"{place}: send the body as application/json")
     try:
         given = {**request.query, **_members(place, request.body)}
