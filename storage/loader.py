@@ -6,6 +6,8 @@ point is checked and cut at the first bad batch unless the stop was clean, leade
 producer state are brought in line. An empty partition costs one directory listing.
 """
 
+from itertools import pairwise
+
 from barnabas.storage.errors import CorruptBatch, CorruptCheckpoint, CorruptIndex
 from barnabas.storage.fs import remove_path
 from barnabas.storage.index_checks import check_aborted
@@ -13,6 +15,7 @@ from barnabas.storage.leader_epochs import FILE_NAME as EPOCHS_FILE
 from barnabas.storage.load_cleanup import clean_up
 from barnabas.storage.load_job import Recovered
 from barnabas.storage.load_survey import bytes_to_read
+from barnabas.storage.offset_index import MAX_RELATIVE_OFFSET
 from barnabas.storage.producer_rebuild import rebuild_producers
 from barnabas.storage.recovery import FAR, Recovery
 from barnabas.storage.segment import Segment
@@ -20,10 +23,12 @@ from barnabas.storage.segment_files import (
     INDEX,
     LOG,
     SEGMENT_EXTENSIONS,
+    SWAP,
     TIME_INDEX,
     TRANSACTION_INDEX,
     UNFINISHED,
 )
+from barnabas.storage.segment_split import split_if_overflowing
 
 
 class Loader(Recovery):
@@ -62,8 +67,8 @@ class Loader(Recovery):
         """Do it; raises OSError if the disk fails."""
         fs = self.files.fs
         self._names = set(fs.list_directory(self._directory))
-        if any(name.endswith(UNFINISHED) for name in self._names):
-            self._names = clean_up(fs, self._directory, self._names, self._say)
+        self._clean_up()
+        self._split_overflowing_segments()
         if EPOCHS_FILE in self._names:
             self._load_epochs()
         self.producers.snapshots = sorted(
@@ -74,6 +79,24 @@ class Loader(Recovery):
             self._settle(suspects)
         else:
             self._start_empty()
+
+    def _clean_up(self) -> None:
+        if any(name.endswith(UNFINISHED) for name in self._names):
+            self._names = clean_up(self.files.fs, self._directory, self._names, self._say)
+
+    def _split_overflowing_segments(self) -> None:
+        """A segment can overflow only if the next one begins that far behind it."""
+        bases = sorted(int(name[:20]) for name in self._names if name[20:] == LOG)
+        for base_offset, following in pairwise(bases):
+            if following - base_offset > MAX_RELATIVE_OFFSET + 1:
+                segment = self._new_segment(base_offset)
+                segment.attach(self._size_of(f"{base_offset:020d}{LOG}"))
+                split = split_if_overflowing(segment, self._directory)
+                segment.close()
+                if split:
+                    self._say(f"segment {base_offset} is split into {split}")
+                    self._names.update(f"{each:020d}{LOG}{SWAP}" for each in split)
+                    self._clean_up()
 
     def _load_epochs(self) -> None:
         try:
