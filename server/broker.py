@@ -174,7 +174,8 @@ class Broker:
             lock_disks(self.disks)
             if self._shared_ensemble is None:
                 path = Path(self.config.data_dirs[0]) / JOURNAL_NAME
-                self._own_ensemble = Ensemble(self.clock.now_ms, path)
+                worker = self.log_keeper.run if self.config.barnabas_registry_sync else None
+                self._own_ensemble = Ensemble(self.clock.now_ms, path, worker=worker)
         except (JournalCorrupt, OSError) as error:
             self._let_go()
             raise StartFailed(f"the registry cannot be opened: {error}") from None

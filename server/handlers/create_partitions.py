@@ -6,6 +6,7 @@
   a timeout of 0 everything: REQUEST_TIMED_OUT, though the partitions are made.
 """
 
+from asyncio import gather
 from collections import Counter
 
 from barnabas.server.context import RequestContext
@@ -25,21 +26,22 @@ VERSIONS = Versions(0, 3)
 async def handle(
     request: CreatePartitionsRequest, context: RequestContext
 ) -> CreatePartitionsResponse:
-    """Grow all of them, then wait for all of them."""
+    """Grow all of them at once, then wait for all of them."""
     clock, topics = context.broker.clock, context.broker.topics
     deadline_ms = clock.monotonic_ms() + request.timeout_ms
     named = Counter(topic.name for topic in request.topics)
     results = {topic.name: CreatePartitionsTopicResult(name=topic.name) for topic in request.topics}
-    grown: list[CreatePartitionsTopic] = []
-    for topic in request.topics:
-        try:
-            if named[topic.name] > 1:
-                raise ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic in request.")
-            await _grow(topic, request.validate_only, context)
-            grown.append(topic)
-        except ApiError as error:
-            _refuse_topic(results[topic.name], error)
-    for topic in () if request.validate_only else grown:
+    for name, count in named.items():
+        if count > 1:
+            refusal = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic in request.")
+            _refuse_topic(results[name], refusal)
+    wanted = [topic for topic in request.topics if named[topic.name] == 1]
+    await gather(
+        *(_grow(topic, results[topic.name], request.validate_only, context) for topic in wanted)
+    )
+    for topic in () if request.validate_only else wanted:
+        if results[topic.name].error_code:
+            continue
         remaining_ms = deadline_ms - clock.monotonic_ms()
         served = await topics.wait_until_served(topic.name, remaining_ms, topic.count)
         if request.timeout_ms <= 0 or not served:
@@ -47,12 +49,21 @@ async def handle(
     return CreatePartitionsResponse(results=list(results.values()))
 
 
-async def _grow(topic: CreatePartitionsTopic, validate_only: bool, context: RequestContext) -> None:
+async def _grow(
+    topic: CreatePartitionsTopic,
+    result: CreatePartitionsTopicResult,
+    validate_only: bool,
+    context: RequestContext,
+) -> None:
+    """Write one topic's new partitions into the registry, or its refusal into the result."""
     manual = topic.assignments
     replicas = None if manual is None else [each.broker_ids for each in manual]
-    await context.broker.topics.add_partitions(
-        topic.name, topic.count, replicas, validate_only=validate_only
-    )
+    try:
+        await context.broker.topics.add_partitions(
+            topic.name, topic.count, replicas, validate_only=validate_only
+        )
+    except ApiError as error:
+        _refuse_topic(result, error)
 
 
 def _refuse_topic(result: CreatePartitionsTopicResult, error: ApiError) -> None:

@@ -9,6 +9,7 @@
 * v5: the new topic's shape and settings (KIP-525). v7: its id (KIP-516).
 """
 
+from asyncio import gather
 from collections import Counter
 
 from barnabas.server.cluster.new_topics import NewTopic, WantedTopic, plan_topic
@@ -29,22 +30,20 @@ VERSIONS = Versions(0, 7)
 
 
 async def handle(request: CreateTopicsRequest, context: RequestContext) -> CreateTopicsResponse:
-    """Create all of them, then wait for all of them."""
+    """Create all of them at once, then wait for all of them."""
     clock = context.broker.clock
     deadline_ms = clock.monotonic_ms() + request.timeout_ms
     named = Counter(topic.name for topic in request.topics)
-    results: list[CreatableTopicResult] = []
-    created: list[tuple[NewTopic, CreatableTopicResult]] = []
-    for topic in request.topics:
-        result = CreatableTopicResult(name=topic.name, error_message=None)
-        results.append(result)
-        try:
-            if named[topic.name] > 1:
-                raise ApiError(ErrorCode.INVALID_REQUEST, "Found multiple entries for this topic.")
-            created.append((await _create(topic, result, request, context), result))
-        except ApiError as error:
-            _refuse_topic(result, error)
-    for plan, result in created:
+    results = [CreatableTopicResult(name=t.name, error_message=None) for t in request.topics]
+    plans = await gather(
+        *(
+            _create(topic, result, named[topic.name] == 1, request, context)
+            for topic, result in zip(request.topics, results, strict=True)
+        )
+    )
+    for plan, result in zip(plans, results, strict=True):
+        if plan is None:
+            continue
         remaining_ms = deadline_ms - clock.monotonic_ms()
         if request.validate_only or await _is_served(plan, remaining_ms, request, context):
             _describe(plan, result, context)
@@ -56,15 +55,23 @@ async def handle(request: CreateTopicsRequest, context: RequestContext) -> Creat
 async def _create(
     topic: CreatableTopic,
     result: CreatableTopicResult,
+    is_named_once: bool,
     request: CreateTopicsRequest,
     context: RequestContext,
-) -> NewTopic:
+) -> NewTopic | None:
+    """Write one topic into the registry; None if it is refused, which the result then says."""
     broker = context.broker
-    plan = plan_topic(_wanted(topic), broker.topics, broker.metadata, broker.config)
-    if not request.validate_only:
-        topic_id = await broker.topics.create(plan.name, plan.replicas, plan.settings)
-        if topic_id is not None:
-            result.topic_id = topic_id
+    try:
+        if not is_named_once:
+            raise ApiError(ErrorCode.INVALID_REQUEST, "Found multiple entries for this topic.")
+        plan = plan_topic(_wanted(topic), broker.topics, broker.metadata, broker.config)
+        if not request.validate_only:
+            topic_id = await broker.topics.create(plan.name, plan.replicas, plan.settings)
+            if topic_id is not None:
+                result.topic_id = topic_id
+    except ApiError as error:
+        _refuse_topic(result, error)
+        return None
     return plan
 
 

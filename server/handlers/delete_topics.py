@@ -7,6 +7,8 @@
   timeout of 0 everything does.
 """
 
+from asyncio import gather
+
 from barnabas.server.context import RequestContext
 from barnabas.server.errors import ApiError
 from barnabas.server.handlers import Versions
@@ -28,8 +30,7 @@ async def handle(request: DeleteTopicsRequest, context: RequestContext) -> Delet
     deadline_ms = clock.monotonic_ms() + request.timeout_ms
     results = [_result(wanted, context) for wanted in _wanted(request, context)]
     marked = [result for result in results if not result.error_code]
-    for result in marked:
-        await topics.mark_for_deletion(str(result.name))
+    await gather(*(topics.mark_for_deletion(str(result.name)) for result in marked))
     for result in marked:
         remaining_ms = deadline_ms - clock.monotonic_ms()
         gone = await topics.wait_until_deleted(str(result.name), remaining_ms)

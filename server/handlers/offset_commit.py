@@ -8,6 +8,7 @@
   long. No metadata is stored as an empty text.
 """
 
+from asyncio import gather
 from collections.abc import Coroutine
 from typing import Any
 
@@ -133,12 +134,16 @@ async def _commit_to_registry(
     response: OffsetCommitResponse,
     context: RequestContext,
 ) -> OffsetCommitResponse:
+    """Store offsets as version 0 does: all of them at once, each with its own outcome."""
     consumers = context.broker.registry.consumers
-    for (topic, partition), committed in commits.items():
+
+    async def write(topic: str, partition: int, offset: int) -> None:
         try:
-            await consumers.write_offset(group_id, topic, partition, committed.offset)
+            await consumers.write_offset(group_id, topic, partition, offset)
         except ZnodeError as error:
             answers[topic, partition].error_code = int(code_of(error))
+
+    await gather(*(write(*where, committed.offset) for where, committed in commits.items()))
     return response
 
 

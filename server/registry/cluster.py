@@ -2,10 +2,11 @@
 
 import contextlib
 import os
+from collections.abc import Iterable
 
 from barnabas.server.registry import bodies, paths
 from barnabas.server.registry.bodies import ProtocolVersion
-from barnabas.server.registry.store import NodeExists, NoNode, ZnodeStore
+from barnabas.server.registry.store import Create, NodeExists, NoNode, ZnodeError, ZnodeStore
 from barnabas.wire.uuids import Uuid
 
 _DASH = 62
@@ -25,6 +26,15 @@ def random_uuid() -> Uuid:
             return Uuid(value)
 
 
+def _with_parents(znode_paths: Iterable[str]) -> list[str]:
+    """The paths, each after its parents and named once."""
+    found: dict[str, None] = {}
+    for path in znode_paths:
+        parts = path.split("/")
+        found.update(dict.fromkeys("/".join(parts[:end]) for end in range(2, len(parts) + 1)))
+    return list(found)
+
+
 class Cluster:
     """The znodes every broker makes sure of when it starts."""
 
@@ -34,9 +44,12 @@ class Cluster:
 
     async def ensure_paths(self) -> None:
         """Make the path nodes that are missing."""
-        for path in paths.PERSISTENT_PATHS:
-            with contextlib.suppress(NodeExists):
-                await self._store.create(path, make_parents=True)
+        outcomes = await self._store.pipeline(
+            [[Create(path)] for path in _with_parents(paths.PERSISTENT_PATHS)]
+        )
+        for outcome in outcomes:
+            if isinstance(outcome, ZnodeError) and not isinstance(outcome, NodeExists):
+                raise outcome
 
     async def read_id(self) -> str | None:
         """Return the cluster's id, or None before the first broker made it."""

@@ -1,7 +1,7 @@
 """The embedded store: one session with the tree of this process.
 
-Methods are coroutines that never suspend, so a broker may treat a call as a plain function
-call that is awaited.
+Reads never suspend. A write is done to the tree, and its watches have fired, by the time it
+first suspends; it returns when it is on disk.
 
 In process there is no connection to lose, so a session is alive until it is closed. `suspend`
 and `resume` play a lost connection for tests and fault injection: while suspended, requests
@@ -68,7 +68,7 @@ class EmbeddedStore:
         if make_parents:
             ops += [Create(parent) for parent in self._missing_parents(path)]
         ops.append(Create(path, data, ephemeral, sequential))
-        created = self._commit(ops)[-1]
+        created = (await self._commit(ops))[-1]
         assert isinstance(created, str)
         return created
 
@@ -105,24 +105,27 @@ class EmbeddedStore:
 
     async def set(self, path: str, data: bytes | None, version: int = ANY_VERSION) -> Stat:
         """Replace the data and return the new stat."""
-        stat = self._commit([SetData(path, data, version)])[0]
+        stat = (await self._commit([SetData(path, data, version)]))[0]
         assert isinstance(stat, Stat)
         return stat
 
     async def delete(self, path: str, version: int = ANY_VERSION) -> None:
         """Remove a znode."""
-        self._commit([Delete(path, version)])
+        await self._commit([Delete(path, version)])
 
     async def multi(self, ops: Sequence[Op]) -> list[Result]:
         """Do all of the operations or none."""
-        return self._commit(ops)
+        return await self._commit(ops)
 
     async def pipeline(
         self, transactions: Sequence[Sequence[Op]]
     ) -> list[list[Result] | ZnodeError]:
         """Do many transactions in order, each atomic by itself."""
         self._require_connected(ROOT)
-        return self._ensemble.commit(self.session_id, transactions)
+        outcomes = self._ensemble.commit(self.session_id, transactions)
+        if any(not isinstance(outcome, ZnodeError) for outcome in outcomes):
+            await self._ensemble.settled(ROOT)
+        return outcomes
 
     async def close(self) -> None:
         """End the session."""
@@ -188,11 +191,13 @@ class EmbeddedStore:
         if self.state is not SessionState.ESTABLISHED:
             raise SessionExpired(path)
 
-    def _commit(self, ops: Sequence[Op]) -> list[Result]:
-        self._require_connected(ops[0].path if ops else ROOT)
+    async def _commit(self, ops: Sequence[Op]) -> list[Result]:
+        path = ops[0].path if ops else ROOT
+        self._require_connected(path)
         outcome = self._ensemble.commit(self.session_id, (ops,))[0]
         if isinstance(outcome, ZnodeError):
             raise outcome
+        await self._ensemble.settled(path)
         return outcome
 
     def _missing_parents(self, path: str) -> list[str]:

@@ -3,10 +3,13 @@
 `Ensemble` is the server's side of the embedded store: the tree, the watch table, the journal
 and the sessions. `embedded.py` has the client's side.
 
-Order of a write: do it to the tree, append it to the journal, fire the watches, return. If an
+Order of a write: do it to the tree, append it to the journal, fire the watches; then the writer
+waits until the journal is on disk (`settled`), as ZooKeeper acknowledges nothing before. If an
 operation is refused, or the journal cannot be written, the tree is taken back and nobody hears
-of anything. Watches are delivered in order before the call returns; a watch that writes (it
-should not) has its own events delivered after the ones under way.
+of anything. If it cannot be forced to disk, nobody knows what is there: the writer hears
+ConnectionLoss, and nothing is written any more. Watches are delivered in order before `commit`
+returns; a watch that writes (it should not) has its own events delivered after the ones under
+way. What a reader sees may not be on disk yet, but whatever it then writes lies behind it.
 
 Sessions do not survive the process: whatever ephemerals the journal holds belong to dead
 brokers and are deleted, in one transaction, when it is opened. So a broker that was killed may
@@ -20,9 +23,11 @@ from pathlib import Path
 
 from barnabas.server.registry import records
 from barnabas.server.registry.embedded import EmbeddedStore
+from barnabas.server.registry.group_commit import GroupCommit
 from barnabas.server.registry.journal import Journal, open_journal
 from barnabas.server.registry.store import (
     Check,
+    ConnectionLoss,
     Create,
     Delete,
     Op,
@@ -35,6 +40,7 @@ from barnabas.server.registry.store import (
 )
 from barnabas.server.registry.tree import PERSISTENT, Change, Tree
 from barnabas.server.registry.watches import WatchTable
+from barnabas.storage.disk_work import Worker
 
 JOURNAL_NAME = "registry.journal"
 SESSION_TIMEOUT_MS = 18_000
@@ -48,11 +54,16 @@ class Ensemble:
     """The server's side of the embedded store, shared by the brokers of this process."""
 
     def __init__(
-        self, now_ms: Callable[[], int], journal_path: Path | None = None, *, fsync: bool = False
+        self,
+        now_ms: Callable[[], int],
+        journal_path: Path | None = None,
+        *,
+        worker: Worker | None = None,
     ) -> None:
         """Open the tree kept at `journal_path`, or a new one in memory only.
 
-        Raises JournalCorrupt, OSError.
+        `worker` forces the journal to disk; without one that is left to the operating system,
+        and a write is acknowledged when it survives the process. Raises JournalCorrupt, OSError.
         """
         self.now_ms = now_ms
         self._journal: Journal | None = None
@@ -62,17 +73,23 @@ class Ensemble:
         self._watches = WatchTable(self._queue)
         self._stores: dict[int, EmbeddedStore] = {}
         self._last_session_id = _first_session_id(now_ms())
+        self._group_commit: GroupCommit | None = None
         if journal_path is not None:
-            self._open(journal_path, fsync)
+            self._open(journal_path, worker)
 
     def connect(self, timeout_ms: int = SESSION_TIMEOUT_MS) -> EmbeddedStore:
         """Begin a session."""
         return EmbeddedStore(self, timeout_ms)
 
-    def sync(self) -> None:
-        """Force the journal to disk; any thread may call this."""
-        if self._journal is not None:
-            self._journal.sync()
+    async def settled(self, path: str) -> None:
+        """Wait until everything committed so far is on disk; raises ConnectionLoss."""
+        if self._group_commit is None:
+            return
+        try:
+            await self._group_commit.wait()
+        except OSError as error:
+            _log.error("the registry could not be forced to disk: %s", error)
+            raise ConnectionLoss(path) from error
 
     def expire_sessions(self) -> None:
         """End the sessions that have been suspended for their timeout."""
@@ -191,8 +208,10 @@ class Ensemble:
             # The old file is whole and goes on growing.
             _log.warning("the registry's journal could not be compacted: %s", error)
 
-    def _open(self, path: Path, fsync: bool) -> None:
-        self._journal, loaded = open_journal(path, fsync=fsync)
+    def _open(self, path: Path, worker: Worker | None) -> None:
+        self._journal, loaded = open_journal(path)
+        if worker is not None:
+            self._group_commit = GroupCommit(self._journal.sync, worker)
         self.tree = loaded.tree
         if loaded.cut_bytes:
             _log.warning("%s: cut %d bytes of an unfinished write", path, loaded.cut_bytes)

@@ -5,9 +5,9 @@ replaced as a whole: a rewrite goes to a second file, is forced to disk and rena
 first, so a crash at any moment leaves the old file or the new one, both complete.
 
 Durability. A transaction is written, in one write, before its caller hears of it: it survives
-the death of the process. Forcing it to disk is left to the operating system, as Kafka does with
-records, unless `fsync` asks for it on every append; `sync` may be called from a worker thread
-at any time, and closing and rewriting always force.
+the death of the process. `sync` forces it to disk, from a worker thread; closing and rewriting
+force, too. After a failure to force, the system may have dropped what it could not write and
+say nothing the next time: only a whole new file, from `rewrite`, is to be believed then.
 
 Damage. A broken record with nothing intact behind it is the torn end of the last write, which
 nobody was told had succeeded: it is cut off. A broken record with an intact one behind it means
@@ -97,10 +97,9 @@ def _require_torn(path: Path, buffer: bytes, position: int, snapshot_bytes: int)
 class Journal:
     """An open journal file."""
 
-    def __init__(self, path: Path, loaded: Loaded | None, *, fsync: bool = False) -> None:
+    def __init__(self, path: Path, loaded: Loaded | None) -> None:
         """Go on after what `load` found at `path`; None starts an empty file there."""
         self.path = path
-        self._fsync = fsync
         self._broken = False
         if loaded is None:
             self._fd, self._length_bytes = _write_whole(path, Tree())
@@ -121,11 +120,9 @@ class Journal:
     def append(self, framed: bytes) -> None:
         """Write records in one go; after an OSError none of them is in the file."""
         if self._broken:
-            raise OSError(f"{self.path} could not be repaired after a failed write")
+            raise OSError(f"{self.path} could not be made whole after a failed write")
         try:
             _write_all(self._fd, framed, self._length_bytes)
-            if self._fsync:
-                os.fdatasync(self._fd)
         except OSError:
             self._cut_back()
             raise
@@ -147,8 +144,12 @@ class Journal:
         _sync_directory(self.path.parent)
 
     def sync(self) -> None:
-        """Force everything appended so far to disk; any thread may call this."""
-        os.fdatasync(self._fd)
+        """Force everything appended so far to disk, or append nothing more; in any thread."""
+        try:
+            os.fdatasync(self._fd)
+        except OSError:
+            self._broken = True
+            raise
 
     def close(self) -> None:
         """Force everything to disk and close the file."""
@@ -165,17 +166,17 @@ class Journal:
             self._broken = True
 
 
-def open_journal(path: Path, *, fsync: bool = False) -> tuple[Journal, Loaded]:
+def open_journal(path: Path) -> tuple[Journal, Loaded]:
     """Open or create the journal at `path`; raises JournalCorrupt, OSError."""
     with contextlib.suppress(FileNotFoundError):
         _temporary(path).unlink()
     try:
         buffer = path.read_bytes()
     except FileNotFoundError:
-        journal = Journal(path, None, fsync=fsync)
+        journal = Journal(path, None)
         return journal, Loaded(Tree(), 0, 0, 0)
     loaded = load(path, buffer)
-    return Journal(path, loaded, fsync=fsync), loaded
+    return Journal(path, loaded), loaded
 
 
 def _temporary(path: Path) -> Path:

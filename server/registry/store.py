@@ -8,11 +8,12 @@ tests/server/registry/test_contract.py runs over both.
 Why coroutines. ZooKeeper answers over the network, so a blocking interface would stop the
 broker's one event loop, and a callback interface would turn every read-decide-write of the
 controller inside out. Methods are therefore `async def`; a store that has the answer at hand
-returns without suspending, and such an await costs about 0.1 µs and never lets another task
-in between. Work in bulk does not pay per call: `pipeline` sends many transactions at once and
-`get_many` reads many znodes at once, one network round trip or one journal write for all.
+returns without suspending, and such an await costs about 0.1 µs. Work in bulk does not pay per
+call: `pipeline` sends many transactions at once and `get_many` reads many znodes at once, one
+network round trip or one journal write for all.
 
 Rules every store keeps:
+* A write has returned when it survives a loss of power, if the store keeps anything at all.
 * Data is bytes, or None: ZooKeeper tells a null body from an empty one, and so does Kafka.
 * Versions start at 0; `ANY_VERSION` means unconditional.
 * Callbacks run on the event loop, are plain functions, must not block and should only hand the

@@ -14,6 +14,9 @@ barnabas.log.level string info medium cluster-wide [log-levels]
 barnabas.pose.as string "" low
     A Kafka version to look like, as 3.9 or 4.4: its defaults, limits and list of settings; empty
     for those of 3.9 with the names of both.
+barnabas.registry.sync boolean true high
+    Whether a change of the registry is forced to disk before it is acknowledged, as ZooKeeper
+    does; false leaves that to the operating system, and a loss of power may take topics along.
 produce.validation string fast medium [fast|full]
     How deep produced batches are checked: fast trusts the records inside a sound batch, full
     reads every record as Kafka does.

@@ -247,4 +247,5 @@ class TypedSettings:
     barnabas_http_control: bool
     barnabas_log_level: str
     barnabas_pose_as: str
+    barnabas_registry_sync: bool
     produce_validation: str

@@ -26,14 +26,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# What a test wants that a server does not: no waiting for more members, small internal topics,
-# every produced record looked at.
+# What a test wants that a server does not: no waiting for more members or for the disk, small
+# internal topics, every produced record looked at.
 TEST_SETTINGS = {
     "group.initial.rebalance.delay.ms": "0",
     "offsets.topic.num.partitions": "4",
     "transaction.state.log.num.partitions": "4",
     "produce.validation": "full",
     "log.initial.task.delay.ms": "0",
+    "barnabas.registry.sync": "false",
     "barnabas.log.level": "error",
 }
 

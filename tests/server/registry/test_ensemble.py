@@ -154,11 +154,11 @@ async def test_watches_that_write_or_fail_disturb_nobody() -> None:
     assert last.told() == [("CREATED", "/a")]
 
 
-async def test_sync_and_close_without_a_journal() -> None:
+async def test_settling_and_closing_without_a_journal() -> None:
     ensemble = Ensemble(now_ms)
     store = ensemble.connect()
     await store.create("/e", ephemeral=True)
-    ensemble.sync()
+    await ensemble.settled("/e")
     ensemble.close()
     assert set(ensemble.tree.nodes) == {"/"}
 

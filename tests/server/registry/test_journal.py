@@ -275,10 +275,10 @@ def test_a_rewrite_is_due_when_the_tail_outgrows_the_snapshot(
 
 
 def test_every_append_can_be_forced_to_disk(path: Path) -> None:
-    journal, loaded = open_journal(path, fsync=True)
+    journal, loaded = open_journal(path)
     for record in transactions(loaded.tree):
         journal.append(record)
-    journal.sync()
+        journal.sync()
     assert load_file(path).tree.last_zxid == 10
     journal.close()
 
