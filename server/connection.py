@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from barnabas.server.outbox import Outbox
+from barnabas.server.reactor import watcher
 from barnabas.wire.api import ApiKey
 from barnabas.wire.connection import Encoded
 from barnabas.wire.errors import ProtocolError
@@ -40,8 +41,9 @@ class Pending(Protocol):
 class Owner(Protocol):
     """What a connection needs of its listener."""
 
-    def process(self, connection: "Connection", frame: memoryview) -> None:
-        """Serve one request: answer by `connection.respond` now, or `connection.park` it."""
+    @property
+    def process(self) -> "Callable[[Connection, memoryview], None]":
+        """Serves one request: answers by `connection.resume`, or calls `connection.park`."""
 
     def closed(self, connection: "Connection", reason: str) -> None:
         """The connection is gone."""
@@ -52,11 +54,15 @@ class Connection:
 
     __slots__ = (
         "_clock_ms",
+        "_fd",
         "_loop",
         "_owner",
         "_pending",
+        "_process",
         "_pumping",
         "_reading",
+        "_unwatch",
+        "_watch",
         "_writing",
         "client_id",
         "closed",
@@ -93,7 +99,10 @@ class Connection:
         self.last_active_ms = clock_ms()
         self._clock_ms = clock_ms
         self._loop = loop
+        self._watch, self._unwatch = watcher(loop)
+        self._fd = sock.fileno()
         self._owner = owner
+        self._process = owner.process
         self._pending: Pending | None = None
         self._reading = self._writing = self._pumping = False
         self._read_on()
@@ -156,8 +165,9 @@ class Connection:
     # What the event loop calls.
 
     def _readable(self) -> None:
+        frames = self.frames
         try:
-            count = self.sock.recv_into(self.frames.writable())
+            count = self.sock.recv_into(frames.writable())
         except BlockingIOError:
             return
         except OSError as error:
@@ -166,7 +176,7 @@ class Connection:
         if not count:
             self.close("the client closed the connection")
             return
-        self.frames.received(count)
+        frames.received(count)
         self.last_active_ms = self._clock_ms()
         if self._pending is None:
             self._pump()
@@ -177,32 +187,30 @@ class Connection:
         """Serve the whole requests that have come, then send what they were answered."""
         if self.closed or self._pumping:
             return
-        self._pumping = True
-        served = 0
+        self._pumping = has_more = True
+        next_frame, process = self.frames.next_frame, self._process
         try:
-            while self._pending is None and not self.closed:
-                frame = self.frames.next_frame()
+            for _ in range(FAIR_REQUESTS):
+                frame = next_frame()
                 if frame is None:
+                    has_more = False
                     break
-                self._owner.process(self, frame)
-                served += 1
-                if served == FAIR_REQUESTS or self.outbox.unsent_bytes > SHRINK_ABOVE_BYTES:
+                process(self, frame)
+                if self._pending is not None or self.outbox.unsent_bytes > SHRINK_ABOVE_BYTES:
                     break
         except ProtocolError as error:
             self.close(f"the client sent {error}")
         finally:
             self._pumping = False
-        if self.closed:
-            return
         if self.outbox:
             self._flush()
         if not self.closed and not self._writing:
-            self._after_pump()
+            self._after_pump(has_more)
 
-    def _after_pump(self) -> None:
+    def _after_pump(self, has_more: bool) -> None:
         if self._pending is not None:
             self._look_behind_parked()
-        elif self.frames.has_frame():
+        elif has_more and self.frames.has_frame():
             self._loop.call_soon(self._pump)
         elif not self._reading:
             self._read_on()
@@ -242,12 +250,12 @@ class Connection:
     def _read_on(self) -> None:
         if not self._reading and not self._writing:
             self._reading = True
-            self._loop.add_reader(self.sock, self._readable)
+            self._watch(self._fd, self._readable)
 
     def _read_off(self) -> None:
         if self._reading:
             self._reading = False
-            self._loop.remove_reader(self.sock)
+            self._unwatch(self._fd)
 
 
 def _gone(error: OSError) -> str:

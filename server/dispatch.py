@@ -19,7 +19,7 @@ from barnabas.server.error_response import error_response
 from barnabas.server.errors import ApiError, code_of, is_expected, message_of
 from barnabas.server.handlers import HANDLERS
 from barnabas.wire.api import ApiKey, request_class
-from barnabas.wire.connection import Encoded, encode_response
+from barnabas.wire.connection import Encoded, ResponseEncoder, encode_response
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.errors import ProtocolError
 from barnabas.wire.header import RequestHeader, parse_request_header
@@ -35,13 +35,14 @@ _API_VERSIONS = int(ApiKey.API_VERSIONS)
 class Route:
     """One API at one version: how to decode it and who handles it."""
 
-    __slots__ = ("api_key", "bound", "count", "handle", "module")
+    __slots__ = ("api_key", "bound", "count", "encode", "handle", "module")
 
     def __init__(self, api_key: ApiKey, version: int, module: ModuleType) -> None:
         self.api_key = api_key
         self.module = module
         self.handle: Callable[[Any, RequestContext], Any] = module.handle
         self.bound = request_class(api_key).at(version)
+        self.encode = ResponseEncoder(api_key, version).encode
         self.count = 0
 
 
@@ -72,7 +73,11 @@ class Dispatcher:
             if route is None:
                 return
         route.count += 1
-        request = self._decode(route, frame, body_start)
+        bound = route.bound
+        try:
+            request = bound.decode(frame, body_start)
+        except ProtocolError:
+            request = bound.parse(frame, body_start)  # once more, for the path
         context = RequestContext(self._broker, connection, header)
         if self.faults is not None and self._meets_fault(self.faults, route, context, request):
             return
@@ -109,18 +114,16 @@ class Dispatcher:
         if response is None:
             connection.resume(None)
             return
-        if context.fault is not None and context.fault.action == "throttle":
-            response.throttle_time_ms = context.fault.throttle_ms  # type: ignore[attr-defined]
-        header = context.header
+        fault = context.fault
+        if fault is not None and fault.action == "throttle":
+            response.throttle_time_ms = fault.throttle_ms  # type: ignore[attr-defined]
         try:
-            encoded = encode_response(
-                header.api_key, header.api_version, header.correlation_id, response
-            )
+            encoded = route.encode(context.header.correlation_id, response)
         except ProtocolError as error:
             self._log.unexpected("an answer has no bytes", error, api=route.api_key.name)
             connection.close("the answer could not be encoded")
             return
-        if context.fault is not None and context.fault.action in ("close_after", "truncate"):
+        if fault is not None and fault.action in ("close_after", "truncate"):
             self._spoil(context, encoded)
         else:
             connection.resume(encoded)
@@ -197,12 +200,6 @@ class Dispatcher:
                 self._resume(route, context, request, finished.result)
 
         task.add_done_callback(done)
-
-    def _decode(self, route: Route, frame: memoryview, body_start: int) -> Message:
-        try:
-            return route.bound.decode(frame, body_start)
-        except ProtocolError:
-            return route.bound.parse(frame, body_start)  # once more, for the path
 
     def _refuse(
         self, route: Route, context: RequestContext, request: Message, error: Exception

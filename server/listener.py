@@ -90,7 +90,7 @@ class Listener:
         self.port = 0
         self._loop = loop
         self._population = population
-        self._process = process
+        self.process = process
         self._clock_ms = clock_ms
         self._on_event = on_event
         self._socket: socket.socket | None = None
@@ -129,10 +129,6 @@ class Listener:
             self._loop.remove_reader(self._socket)
             self._socket.close()
             self._socket = None
-
-    def process(self, connection: Connection, frame: memoryview) -> None:
-        """Hand a request on to the broker."""
-        self._process(connection, frame)
 
     def closed(self, connection: Connection, reason: str) -> None:
         """A connection is gone."""

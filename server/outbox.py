@@ -75,17 +75,20 @@ class Outbox:
         Raises OSError when the peer is gone.
         """
         parts = self._parts
-        while parts:
-            part = parts[0]
-            try:
+        try:
+            while parts:
+                part = parts[0]
                 if isinstance(part, _FilePart):
-                    done = self._send_file(part)
+                    self._send_file(part)
+                    continue
+                sent = self._socket.send(part, MORE if len(parts) > 1 else 0)
+                self.unsent_bytes -= sent
+                if sent == len(part):
+                    parts.popleft()
                 else:
-                    done = self._send_bytes(part, MORE if len(parts) > 1 else 0)
-            except BlockingIOError:
-                return False
-            if not done:
-                return False
+                    parts[0] = memoryview(part)[sent:]
+        except BlockingIOError:
+            return False
         return True
 
     def clear(self) -> None:
@@ -95,12 +98,13 @@ class Outbox:
 
     def _put_bytes(self, data: bytearray | memoryview) -> None:
         self.unsent_bytes += len(data)
-        if self._parts:
-            last = self._parts[-1]
+        parts = self._parts
+        if parts:
+            last = parts[-1]
             if isinstance(last, bytearray) and len(last) + len(data) <= GATHER_BYTES:
                 last += data
                 return
-        self._parts.append(data)
+        parts.append(data)
 
     def _put_source(self, source: FileRange) -> None:
         if hasattr(source, "fd"):
@@ -109,16 +113,7 @@ class Outbox:
         else:
             self._put_bytes(memoryview(source))  # type: ignore[arg-type]  # any buffer will do
 
-    def _send_bytes(self, part: bytearray | memoryview, flags: int) -> bool:
-        sent = self._socket.send(part, flags)
-        self.unsent_bytes -= sent
-        if sent == len(part):
-            self._parts.popleft()
-            return True
-        self._parts[0] = memoryview(part)[sent:]
-        return True
-
-    def _send_file(self, part: _FilePart) -> bool:
+    def _send_file(self, part: _FilePart) -> None:
         count = min(part.left_bytes, SENDFILE_BYTES)
         sent = os.sendfile(self._socket.fileno(), part.source.fd, part.position, count)
         if sent == 0:
@@ -128,4 +123,3 @@ class Outbox:
         part.left_bytes -= sent
         if not part.left_bytes:
             self._parts.popleft()
-        return True

@@ -11,7 +11,7 @@ import struct
 from typing import Any
 
 from barnabas.wire.api import ApiKey, request_class, response_class
-from barnabas.wire.bound import Cut
+from barnabas.wire.bound import Bound, Cut
 from barnabas.wire.errors import Malformed
 from barnabas.wire.frame import DEFAULT_MAX_FRAME_BYTES, FrameBuffer, frame
 from barnabas.wire.header import (
@@ -24,6 +24,7 @@ from barnabas.wire.header import (
 from barnabas.wire.schema import Message
 
 _LENGTH = struct.Struct(">i")
+_pack_length = _LENGTH.pack_into
 _HEAD = struct.Struct(">ii")
 _FLEXIBLE_HEAD = struct.Struct(">iix")
 
@@ -68,19 +69,33 @@ class Encoded:
         return bytes(out + self.head[last:])
 
 
+class ResponseEncoder:
+    """Makes the response frames of one API at one version: their layout follows from these."""
+
+    __slots__ = ("_bound", "_pack_head")
+
+    def __init__(self, api_key: int, api_version: int) -> None:
+        flexible = response_header_version(api_key, api_version)
+        self._pack_head = (_FLEXIBLE_HEAD if flexible else _HEAD).pack
+        self._bound: Bound[Any] = response_class(ApiKey(api_key)).at(api_version)
+
+    def encode(self, correlation_id: int, response: Message) -> Encoded:
+        """`response` as a whole frame. Raises Malformed or UnsupportedVersion."""
+        out = bytearray(self._pack_head(0, correlation_id))
+        cuts: list[Cut] = []
+        self._bound.encode(response, out, cuts)
+        length = len(out) - 4
+        for _, source in cuts:
+            length += len(source)
+        _pack_length(out, 0, length)
+        return Encoded(out, cuts)
+
+
 def encode_response(
     api_key: int, api_version: int, correlation_id: int, response: Message
 ) -> Encoded:
-    """`response` as a whole frame. Its layout follows from key and version alone."""
-    flexible = response_header_version(api_key, api_version)
-    out = bytearray((_FLEXIBLE_HEAD if flexible else _HEAD).pack(0, correlation_id))
-    cuts: list[Cut] = []
-    response.at(api_version).encode(response, out, cuts)
-    length = len(out) - 4
-    for _, source in cuts:
-        length += len(source)
-    _LENGTH.pack_into(out, 0, length)
-    return Encoded(out, cuts)
+    """`response` as a whole frame; whoever makes many keeps a ResponseEncoder."""
+    return ResponseEncoder(api_key, api_version).encode(correlation_id, response)
 
 
 class ServerConnection:

@@ -13,6 +13,7 @@ _LENGTH = struct.Struct(">i")
 LENGTH_BYTES = 4
 DEFAULT_MAX_FRAME_BYTES = 100 * 1024 * 1024  # socket.request.max.bytes
 FIRST_BYTES = 16 * 1024
+READ_AHEAD_BYTES = 128 * 1024
 
 
 class FrameTooLarge(Malformed):
@@ -43,6 +44,8 @@ class FrameBuffer:
         """Room for the next read; at least the rest of the frame that has begun, up to 1 MiB."""
         if self._start == self._end:
             self._start = self._end = 0
+            if self._buffer:
+                return self._view
         wanted = self._missing_bytes()
         if len(self._buffer) - self._end < wanted:
             self._make_room(wanted)
@@ -109,17 +112,18 @@ class FrameBuffer:
         return max(FIRST_BYTES // 4, missing)
 
     def _make_room(self, wanted: int) -> None:
-        """Move what is waiting to the front; grow if the frame needs it, by doubling.
+        """Move what is waiting to the front; grow, by doubling, if the frame needs it.
 
         A length alone is no reason to allocate: the buffer at most doubles ahead of what
         has really arrived, so a client that announces 100 MB and sends ten bytes costs
-        nothing.
+        nothing. A client that fills the buffer has more to send, so up to READ_AHEAD_BYTES
+        it grows for that, too: several frames then come by one read.
         """
         waiting = self._end - self._start
         needed = waiting + wanted
         size = len(self._buffer)
-        if needed > size:
-            size = min(needed, max(2 * size, 2 * waiting, FIRST_BYTES))
+        if needed > size or self._end == size < READ_AHEAD_BYTES:
+            size = min(max(2 * size, FIRST_BYTES), max(needed, READ_AHEAD_BYTES))
         elif needed < FIRST_BYTES < size // 8:
             size = FIRST_BYTES
         fresh = bytearray(size) if size != len(self._buffer) else self._buffer

@@ -53,7 +53,11 @@ def start(
         config = load({})
     except ConfigError as error:
         _fail(str(error), 2)
-    sys.exit(asyncio.run(_serve(config, load)))
+    from barnabas.server.reactor import new_event_loop
+
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        code = runner.run(_serve(config, load))
+    sys.exit(code)
 
 
 async def _serve(config: BrokerConfig, load: Callable[[Mapping[str, str]], BrokerConfig]) -> int:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from barnabas.server.broker import Broker as ServerBroker
 from barnabas.server.config import load_config
+from barnabas.server.reactor import new_event_loop
 from barnabas.server.testing.commands import REQUEST_FIELDS, find_requests, perform
 from barnabas.server.testing.fields import Fields
 from barnabas.server.testing.host import Host
@@ -123,7 +124,7 @@ class ThreadLink:
         started: threading.Event,
         outcome: list[BaseException | None],
     ) -> None:
-        loop = asyncio.new_event_loop()
+        loop = new_event_loop()
         try:
             self._host = loop.run_until_complete(_opened(settings))
             self._loop = loop

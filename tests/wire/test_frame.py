@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barnabas.wire.errors import Malformed
-from barnabas.wire.frame import FIRST_BYTES, FrameBuffer, FrameTooLarge, frame
+from barnabas.wire.frame import FIRST_BYTES, READ_AHEAD_BYTES, FrameBuffer, FrameTooLarge, frame
 
 BODIES = [b"", b"x", b"hello", bytes(range(256)), b"y" * 70_000, b"", b"last"]
 
@@ -125,6 +125,21 @@ def test_an_announced_length_alone_takes_no_memory() -> None:
     assert feed(buffer, (100 << 20).to_bytes(4, "big") + b"ten bytes.", 64) == []
     buffer.writable()
     assert buffer.capacity_bytes <= 4 * FIRST_BYTES
+
+
+def test_a_client_that_fills_the_buffer_gets_more_room() -> None:
+    """Many small frames in a row come by few reads; the buffer stops growing at a size."""
+    buffer, reads, stream = FrameBuffer(), 0, frame(bytes(3000)) * 400
+    while stream:
+        room = buffer.writable()
+        count = min(len(room), len(stream))
+        room[:count] = stream[:count]
+        stream = stream[count:]
+        buffer.received(count)
+        reads += 1
+        whole(buffer)
+    assert buffer.capacity_bytes == READ_AHEAD_BYTES
+    assert reads < 20
 
 
 def test_a_buffer_that_grew_is_used_again_and_given_back_when_cleared() -> None:
