@@ -1,6 +1,5 @@
 """Requests about groups, in the few words that tests want to spend on them."""
 
-from itertools import count
 from typing import Any, Protocol
 
 from barnabas.wire.messages.heartbeat import HeartbeatRequest
@@ -21,13 +20,7 @@ from barnabas.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequest
 from tests.server.raw_client import RawClient
 
 JOIN_TIMEOUT_S = 60.0
-_numbers = count()
 SUBSCRIPTION = bytes.fromhex("0000 00000001 0006") + b"orders" + bytes.fromhex("ffffffff")
-
-
-def unique(name: str) -> str:
-    """A name nobody else uses: the tests of a file share a broker."""
-    return f"{name}-{next(_numbers)}"
 
 
 class HasPort(Protocol):

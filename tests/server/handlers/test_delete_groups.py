@@ -6,7 +6,8 @@ from barnabas.server.testing.broker import Broker
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.delete_groups import DeleteGroupsRequest
 from tests.server.admin import create, new_topic
-from tests.server.group_requests import Member, commit, offsets, unique
+from tests.server.group_requests import Member, commit, offsets
+from tests.server.names import unique
 
 
 @pytest.mark.parametrize("version", range(4))

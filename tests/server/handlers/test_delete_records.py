@@ -10,7 +10,7 @@ from barnabas.wire.messages.delete_records import (
     DeleteRecordsTopic,
 )
 from tests.server.admin import create, new_topic
-from tests.server.group_requests import unique
+from tests.server.names import unique
 from tests.server.raw_client import RawClient
 from tests.server.records import (
     EARLIEST,

@@ -10,14 +10,15 @@ from barnabas.wire.messages.describe_configs import (
     DescribeConfigsResource,
 )
 from tests.server.admin import BROKER, LOGGER, TOPIC, create, describe, new_topic, setting
+from tests.server.names import unique
 from tests.server.raw_client import RawClient
 
 DYNAMIC_TOPIC, DEFAULT_BROKERS, STATIC, DEFAULT, LOGGERS = 1, 3, 4, 5, 6
 
 
 @pytest.fixture
-def topic(client: RawClient, request: pytest.FixtureRequest) -> str:
-    name = f"t{abs(hash(request.node.name))}"
+def topic(client: RawClient) -> str:
+    name = unique("t")
     create(client, new_topic(name, settings={"retention.ms": "1234567"}))
     return name
 

@@ -5,7 +5,8 @@ import pytest
 from barnabas.server.testing.broker import Broker
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.describe_groups import DescribeGroupsRequest
-from tests.server.group_requests import SUBSCRIPTION, Member, unique
+from tests.server.group_requests import SUBSCRIPTION, Member
+from tests.server.names import unique
 from tests.server.raw_client import RawClient
 
 NOT_ASKED_FOR = -(2**31)

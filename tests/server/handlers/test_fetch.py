@@ -10,6 +10,7 @@ from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from barnabas.wire.uuids import Uuid
+from tests.server.names import unique
 from tests.server.raw_client import RawClient
 from tests.server.records import batches_of, data_of, fetch, fetched, make_batch, produce, read
 from tests.server.waiting import wait_until_watched
@@ -19,9 +20,8 @@ SOON_S = 30.0  # long before a wait of LONG_MS is over
 
 
 @pytest.fixture
-def topic(broker: Broker, request: pytest.FixtureRequest) -> str:
-    name = f"t{abs(hash(request.node.name))}"
-    return broker.create_topic(name, 2, {"retention.ms": -1})
+def topic(broker: Broker) -> str:
+    return broker.create_topic(unique("t"), 2, {"retention.ms": -1})
 
 
 @pytest.mark.parametrize("version", range(13))

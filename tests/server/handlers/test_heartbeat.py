@@ -4,7 +4,8 @@ import pytest
 
 from barnabas.server.testing.broker import Broker
 from barnabas.wire.error_codes import ErrorCode
-from tests.server.group_requests import Member, unique
+from tests.server.group_requests import Member
+from tests.server.names import unique
 
 
 @pytest.mark.parametrize("version", range(5))

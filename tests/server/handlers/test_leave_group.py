@@ -5,7 +5,8 @@ import pytest
 from barnabas.server.testing.broker import Broker
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
-from tests.server.group_requests import Member, unique
+from tests.server.group_requests import Member
+from tests.server.names import unique
 from tests.server.raw_client import RawClient
 
 

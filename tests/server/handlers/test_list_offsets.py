@@ -10,6 +10,7 @@ from barnabas.wire.messages.list_offsets import (
     ListOffsetsTopic,
 )
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from tests.server.names import unique
 from tests.server.raw_client import RawClient
 from tests.server.records import (
     EARLIEST,
@@ -26,9 +27,8 @@ MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = -3, -4, 
 
 
 @pytest.fixture
-def topic(broker: Broker, request: pytest.FixtureRequest) -> str:
-    name = f"t{abs(hash(request.node.name))}"
-    return broker.create_topic(name, 3, {"retention.ms": -1})
+def topic(broker: Broker) -> str:
+    return broker.create_topic(unique("t"), 3, {"retention.ms": -1})
 
 
 def found(client: RawClient, topic: str, timestamp: int, version: int = 5) -> tuple[int, int, int]:

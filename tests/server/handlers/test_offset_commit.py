@@ -14,7 +14,8 @@ from barnabas.wire.messages.offset_commit import (
 )
 from barnabas.wire.uuids import Uuid
 from tests.server.admin import create, new_topic
-from tests.server.group_requests import Member, commit, commit_request, offsets, unique
+from tests.server.group_requests import Member, commit, commit_request, offsets
+from tests.server.names import unique
 from tests.server.raw_client import RawClient
 
 

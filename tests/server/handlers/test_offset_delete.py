@@ -8,7 +8,8 @@ from barnabas.wire.messages.offset_delete import (
     OffsetDeleteRequestTopic,
 )
 from tests.server.admin import create, new_topic
-from tests.server.group_requests import Member, commit, offsets, unique
+from tests.server.group_requests import Member, commit, offsets
+from tests.server.names import unique
 from tests.server.raw_client import RawClient
 
 

@@ -14,7 +14,8 @@ from barnabas.wire.messages.offset_fetch import (
 )
 from barnabas.wire.uuids import Uuid
 from tests.server.admin import create, new_topic
-from tests.server.group_requests import commit, fetch_request, offsets, unique
+from tests.server.group_requests import commit, fetch_request, offsets
+from tests.server.names import unique
 from tests.server.raw_client import RawClient
 
 

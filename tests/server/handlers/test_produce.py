@@ -17,6 +17,7 @@ from barnabas.wire.messages.produce import (
     TopicProduceData,
 )
 from barnabas.wire.uuids import Uuid
+from tests.server.names import unique
 from tests.server.raw_client import RawClient
 from tests.server.records import (
     EARLIEST,
@@ -44,8 +45,8 @@ def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
 
 
 @pytest.fixture
-def topic(broker: Broker, request: pytest.FixtureRequest) -> str:
-    return broker.create_topic(f"t{abs(hash(request.node.name))}")
+def topic(broker: Broker) -> str:
+    return broker.create_topic(unique("t"))
 
 
 def end_of(client: RawClient, topic: str) -> int:
