@@ -13,6 +13,7 @@
 
 from collections.abc import Sequence
 
+from barnabas.server.cluster.moved_leaders import MOVED, current_leader, node_endpoints
 from barnabas.server.context import RequestContext
 from barnabas.server.delayed import Wait
 from barnabas.server.errors import ApiError, code_of
@@ -36,7 +37,6 @@ from barnabas.wire.messages.fetch import (
 
 VERSIONS = Versions(0, 18)
 EMPTY = b""
-_MOVED = (int(ErrorCode.NOT_LEADER_OR_FOLLOWER), int(ErrorCode.FENCED_LEADER_EPOCH))
 
 
 def handle(request: FetchRequest, context: RequestContext) -> FetchResponse | Wait[FetchResponse]:
@@ -169,7 +169,12 @@ class _Fetch:
             session_id=session.session_id if session is not None else 0,
             responses=self._by_topic(answers),
         )
-        return self._with_endpoints(response, answers) if self.version >= 16 else response
+        if self.version >= 16:
+            leaders = (answer.current_leader for _, answer in answers)
+            response.node_endpoints = node_endpoints(
+                NodeEndpoint, self.context.broker.metadata, self.context.listener_name, leaders
+            )
+        return response
 
     def _by_topic(
         self, answers: Sequence[tuple[Key, PartitionData]]
@@ -255,31 +260,10 @@ class _Fetch:
         answer.error_code = int(code)
         answer.high_watermark = answer.last_stable_offset = answer.log_start_offset = -1
         answer.records = EMPTY
-        if self.version >= 16 and answer.error_code in _MOVED and wanted.topic is not None:
-            info = self.context.broker.metadata.partition(wanted.topic, wanted.index)
-            if info is not None and info.leader_id >= 0:
-                answer.current_leader = LeaderIdAndEpoch(
-                    leader_id=info.leader_id, leader_epoch=info.leader_epoch
-                )
-
-    def _with_endpoints(
-        self, response: FetchResponse, answers: Sequence[tuple[Key, PartitionData]]
-    ) -> FetchResponse:
-        leaders = {
-            answer.current_leader.leader_id
-            for _, answer in answers
-            if answer.current_leader is not None
-        }
-        for leader_id in sorted(leaders):
-            broker = self.context.broker.metadata.brokers.get(leader_id)
-            endpoint = broker.endpoints.get(self.context.listener_name) if broker else None
-            if broker is not None and endpoint is not None:
-                response.node_endpoints.append(
-                    NodeEndpoint(
-                        node_id=leader_id, host=endpoint.host, port=endpoint.port, rack=broker.rack
-                    )
-                )
-        return response
+        if self.version >= 16 and code in MOVED and wanted.topic is not None:
+            answer.current_leader = current_leader(
+                LeaderIdAndEpoch, self.context.broker.metadata, wanted.topic, wanted.index
+            )
 
 
 def refuse(request: FetchRequest, code: ErrorCode) -> FetchResponse:

@@ -10,7 +10,8 @@
 
 from functools import partial
 
-from barnabas.server.cluster.metadata import INTERNAL_TOPICS, NO_LEADER
+from barnabas.server.cluster.metadata import INTERNAL_TOPICS
+from barnabas.server.cluster.moved_leaders import MOVED, current_leader, node_endpoints
 from barnabas.server.context import RequestContext
 from barnabas.server.delayed import Wait
 from barnabas.server.errors import ApiError, code_of, is_expected, message_of
@@ -31,8 +32,6 @@ from barnabas.wire.messages.produce import (
 
 VERSIONS = Versions(0, 13)
 ADMIN_CLIENT = "__admin_client"  # the only client id that may write to internal topics
-# Below this error code nothing of the request may have been written; what moved is named.
-_MOVED = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 Appended = list[tuple[Partition, PartitionProduceResponse, int]]
 
@@ -121,12 +120,10 @@ def _report(
                 BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=text)
                 for index, text in error.record_errors
             ]
-    if context.api_version >= 10 and code in _MOVED and name is not None:
-        info = context.broker.metadata.partition(name, answer.index)
-        if info is not None and info.leader_id != NO_LEADER:
-            answer.current_leader = LeaderIdAndEpoch(
-                leader_id=info.leader_id, leader_epoch=info.leader_epoch
-            )
+    if context.api_version >= 10 and code in MOVED and name is not None:
+        answer.current_leader = current_leader(
+            LeaderIdAndEpoch, context.broker.metadata, name, answer.index
+        )
     counts = context.broker.metrics.topics.get(name or "")
     if counts is not None:
         counts.failed_produce_requests += 1
@@ -172,23 +169,13 @@ def _unless_silent(
 
 def _with_endpoints(response: ProduceResponse, context: RequestContext) -> ProduceResponse:
     """Say where the leaders are that the answer names."""
-    if context.header.api_version < 10:
-        return response
-    leaders = {
-        p.current_leader.leader_id
-        for topic in response.responses
-        for p in topic.partition_responses
-        if p.current_leader is not None
-    }
-    for leader_id in sorted(leaders):
-        broker = context.broker.metadata.brokers.get(leader_id)
-        endpoint = broker.endpoints.get(context.listener_name) if broker else None
-        if broker is not None and endpoint is not None:
-            response.node_endpoints.append(
-                NodeEndpoint(
-                    node_id=leader_id, host=endpoint.host, port=endpoint.port, rack=broker.rack
-                )
-            )
+    if context.header.api_version >= 10:
+        leaders = (
+            p.current_leader for topic in response.responses for p in topic.partition_responses
+        )
+        response.node_endpoints = node_endpoints(
+            NodeEndpoint, context.broker.metadata, context.listener_name, leaders
+        )
     return response
 
 
