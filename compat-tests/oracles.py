@@ -11,6 +11,8 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, NoReturn
 
@@ -36,6 +38,14 @@ def require_program(name: str) -> str:
     if path is None:
         missing(f"the program {name} is not installed")
     return str(path)
+
+
+def require_package(name: str) -> ModuleSpec:
+    """Return what Python knows of a package ("pyspark"), or fail or skip as above."""
+    spec = find_spec(name)
+    if spec is None:
+        missing(f"{name} is not installed: EXTRAS=[dev,test] scripts/setup")
+    return spec
 
 
 def missing(reason: str) -> NoReturn:

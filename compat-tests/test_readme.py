@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from oracles import ROOT, java_command, require_oracle, require_program
+from oracles import ROOT, java_command, require_oracle, require_package, require_program
 
 README = (ROOT / "README.md").read_text()
 FRANZ_GO = ROOT / "compat-tests" / "go"
@@ -74,7 +74,7 @@ def test_node(broker_address: str, tmp_path: Path) -> None:
 
 
 def test_spark(greeted: str, broker_address: str, tmp_path: Path) -> None:
-    pytest.importorskip("pyspark")
+    require_package("pyspark")
     jars = ",".join(str(jar) for jar in require_oracle(CONNECTOR_JARS).glob("*.jar"))
     (tmp_path / "hello.py").write_text(program("Spark", broker_address))
     answer = run(

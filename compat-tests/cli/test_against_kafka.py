@@ -11,19 +11,15 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Consumer
-from kafka_server import ApacheKafka
+from kafka_server import ApacheKafka, running_kafka
 
 PATIENCE_SECONDS = 60
 
 
 @pytest.fixture(scope="module")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheKafka]:
-    server = ApacheKafka("4.4.0", tmp_path_factory.mktemp("kafka"))
-    try:
-        server.start()
+    with running_kafka("4.4.0", tmp_path_factory.mktemp("kafka")) as server:
         yield server
-    finally:
-        server.close()
 
 
 def barnabas(

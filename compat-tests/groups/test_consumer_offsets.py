@@ -19,7 +19,7 @@ from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaExcepti
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from dump_tool import TOOLS
-from kafka_server import ApacheKafka
+from kafka_server import running_kafka
 from oracles import run_java
 
 from barnabas.storage import checkpoints
@@ -128,9 +128,7 @@ def test_the_dump_tool_decodes_every_record(version: str, ours: Path) -> None:
 
 def test_a_broker_of_kafkas_has_our_groups(version: str, ours: Path, tmp_path: Path) -> None:
     """It makes its own partition, is stopped, is given ours, and started again."""
-    kafka = ApacheKafka(version, tmp_path / "kafka")
-    try:
-        kafka.start()
+    with running_kafka(version, tmp_path / "kafka") as kafka:
         admin = AdminClient({"bootstrap.servers": kafka.address, "log_level": 0})
         admin.create_topics([NewTopic("orders", 3, 1)])["orders"].result(PATIENCE_SECONDS)
         _member(kafka.address, "forgotten").close()
@@ -140,8 +138,6 @@ def test_a_broker_of_kafkas_has_our_groups(version: str, ours: Path, tmp_path: P
         _check_groups(AdminClient({"bootstrap.servers": kafka.address, "log_level": 0}))
         again = _member(kafka.address, "static", **{"group.instance.id": "i-1"})
         again.close()
-    finally:
-        kafka.close()
 
 
 def _put_in_place(ours: Path, data: Path) -> None:

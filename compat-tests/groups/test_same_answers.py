@@ -17,7 +17,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from group_asker import PATIENCE_SECONDS, Asker, Seen, commit
 from group_probes import PROBES
-from kafka_server import ApacheKafka
+from kafka_server import running_kafka
 
 from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
 from tests.server.raw_client import RawClient
@@ -41,12 +41,8 @@ def pair(
     """Every probe's answers, first of Kafka, then of Barnabas."""
     version: str = request.param
     folder = tmp_path_factory.mktemp(f"same-{version}")
-    kafka = ApacheKafka(version, folder / "kafka", SETTINGS)
-    try:
-        kafka.start()
+    with running_kafka(version, folder / "kafka", SETTINGS) as kafka:
         theirs = _ask_everything(kafka.address, int(version[0]))
-    finally:
-        kafka.close()
     with _barnabas(folder, version) as address:
         yield Pair(theirs, _ask_everything(address, int(version[0])))
 

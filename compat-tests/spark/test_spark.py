@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -22,7 +21,7 @@ from flights import (
     partition_of,
     send_flights,
 )
-from oracles import missing, require_oracle, require_program, running
+from oracles import require_oracle, require_package, require_program, running
 
 Spark = Callable[..., dict[str, Any]]
 
@@ -31,8 +30,7 @@ Spark = Callable[..., dict[str, Any]]
 def spark(broker_address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spark]:
     """Sends one command to the Spark program and returns its answer."""
     require_program("java")
-    if find_spec("pyspark") is None:
-        missing("pyspark is not installed: pip install 'barnabas[pipeline]'")
+    require_package("pyspark")
     program = Path(__file__).parent / "program.py"
     jars = require_oracle("jars-spark-4.2.0")
     log = tmp_path_factory.mktemp("spark") / "stderr"
