@@ -1,6 +1,6 @@
 """Requests about groups, in the few words that tests want to spend on them."""
 
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from barnabas.wire.messages.heartbeat import HeartbeatRequest
 from barnabas.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -72,7 +72,7 @@ class Member(RawClient):
             response = self.take(self.call(self.join_request(**changes), version))
         return response
 
-    def sync_request(self, version: int = 5, **assignments: bytes) -> SyncGroupRequest:
+    def sync_request(self, version: int = 5, /, **assignments: bytes) -> SyncGroupRequest:
         """A SyncGroup of its generation; assignments by member id."""
         request = SyncGroupRequest(
             group_id=self.group,
@@ -89,7 +89,7 @@ class Member(RawClient):
             request.protocol_name = "range"
         return request
 
-    def sync(self, version: int = 5, **assignments: bytes) -> Any:
+    def sync(self, version: int = 5, /, **assignments: bytes) -> Any:
         """Sync and wait for the answer."""
         return self.call(self.sync_request(version, **assignments), version)
 
@@ -109,7 +109,7 @@ class Member(RawClient):
         request = LeaveGroupRequest(group_id=self.group, member_id=self.member_id)
         return int(self.call(request, 2).error_code)
 
-    def settle(self) -> "Member":
+    def settle(self) -> Self:
         """Join and sync as the only member."""
         assert self.join().error_code == 0
         assert self.sync(**{self.member_id: b"mine"}).error_code == 0
