@@ -16,16 +16,18 @@ The same requests can be counted without harm: a fault with no action only has `
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Literal
 
 from barnabas.server.context import RequestContext
 from barnabas.wire.api import ApiKey
 from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.messages.fetch import FetchRequest
 from barnabas.wire.schema import Message, Struct
 from barnabas.wire.uuids import Uuid
 
 Action = Literal["none", "error", "delay", "drop", "close", "close_after", "truncate", "throttle"]
-_TOPIC_NAMES = ("topic", "name", "topic_name")
+_TOPIC_NAMES = ("topic", "topic_name", "name")
 _PARTITIONS = ("partition", "partition_index", "index", "partition_id")
 
 
@@ -71,10 +73,18 @@ class Fault:
         self.hits += 1
         return True
 
+    def throttle(self, response: Message) -> None:
+        """Say in an answer that the client is throttled, where the answer has room for it."""
+        if self.action == "throttle" and hasattr(response, "throttle_time_ms"):
+            response.throttle_time_ms = self.throttle_ms
+
     def _names(self, context: RequestContext, request: Message) -> bool:
         if self.topic is None and self.partition is None:
             return True
         found = topic_partitions(request, context.broker.metadata.name_of)
+        if isinstance(request, FetchRequest) and request.session_epoch > 0:
+            sessions = context.broker.fetch_sessions
+            found = chain(found, sessions.partitions_of(request.session_id))
         return any(
             (self.topic is None or topic == self.topic)
             and (self.partition is None or partition in (None, self.partition))
@@ -125,24 +135,30 @@ class Faults:
 def topic_partitions(
     request: Message, name_of: Callable[[Uuid], str | None]
 ) -> Iterator[tuple[str, int | None]]:
-    """Every (topic, partition) that a request names; None for a topic named as a whole."""
+    """Every (topic, partition) that a request names; None for a topic named as a whole.
+
+    An incremental fetch names only what has changed; the rest is in its session.
+    """
     yield from _walk(request, None, name_of)
 
 
 def _walk(
     struct: Struct, topic: str | None, name_of: Callable[[Uuid], str | None]
 ) -> Iterator[tuple[str, int | None]]:
-    own = _topic_of(struct, name_of)
+    own = _topic_of(struct, name_of) or topic
     partition = next((getattr(struct, n) for n in _PARTITIONS if hasattr(struct, n)), None)
-    if topic is not None and partition is not None:
-        yield topic, partition
-    elif own is not None:
-        yield own, None
+    if own is not None and partition is not None:
+        yield own, partition
+        return
+    named = False
     for each in struct.FIELDS:
         value = getattr(struct, each.name)
-        if isinstance(value, list):
-            for item in value:
-                yield from _walk_item(item, own or topic, each.name, name_of)
+        for item in value if isinstance(value, list) else ():
+            for found in _walk_item(item, own, each.name, name_of):
+                named = True
+                yield found
+    if not named and own is not None and own != topic:
+        yield own, None
 
 
 def _walk_item(
@@ -157,12 +173,12 @@ def _walk_item(
 
 
 def _topic_of(struct: Struct, name_of: Callable[[Uuid], str | None]) -> str | None:
-    """The topic a struct names, by name or by id; only structs called after topics do."""
-    if "Topic" not in type(struct).__name__ or isinstance(struct, Message):
+    """The topic a struct names, by name or by id; a mere `name` is one in a topic's struct only."""
+    if isinstance(struct, Message):
         return None
-    topic_id = getattr(struct, "topic_id", None)
-    for name in _TOPIC_NAMES:
-        value = getattr(struct, name, None)
+    for attribute in _TOPIC_NAMES if "Topic" in type(struct).__name__ else _TOPIC_NAMES[:2]:
+        value = getattr(struct, attribute, None)
         if isinstance(value, str) and value:
             return value
+    topic_id = getattr(struct, "topic_id", None)
     return name_of(topic_id) if topic_id else None

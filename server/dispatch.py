@@ -108,15 +108,15 @@ class Dispatcher:
         self, route: Route, context: RequestContext, request: Message, response: Message | None
     ) -> None:
         """Send the answer, if there is one, and let the connection go on."""
+        fault = context.fault
+        if fault is not None and response is not None:
+            fault.throttle(response)
         if self.observer is not None:
             self.observer(context.header, request, response)
         connection = context.connection
         if response is None:
             connection.resume(None)
             return
-        fault = context.fault
-        if fault is not None and fault.action == "throttle":
-            response.throttle_time_ms = fault.throttle_ms  # type: ignore[attr-defined]
         try:
             encoded = route.encode(context.header.correlation_id, response)
         except ProtocolError as error:

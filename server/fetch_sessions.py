@@ -131,6 +131,12 @@ class FetchSessions:
         """Partitions kept in all sessions."""
         return sum(len(session.partitions) for session in self._sessions.values())
 
+    def partitions_of(self, session_id: int) -> list[tuple[str, int]]:
+        """Topic and index of all that a session fetches; nothing for one that is not known."""
+        session = self._sessions.get(session_id)
+        wanted = session.partitions.values() if session is not None else ()
+        return [(each.topic, each.index) for each in wanted if each.topic is not None]
+
     def begin(
         self,
         request: FetchRequest,

@@ -42,7 +42,7 @@ def handle(
     """Append everything, then wake who waits for it, then answer (acks=-1: once replicated)."""
     acks = request.acks
     if acks not in (-1, 0, 1):
-        return _unless_silent(refuse(request, ErrorCode.INVALID_REQUIRED_ACKS), request, context)
+        return _unless_silent(_refused(request, ErrorCode.INVALID_REQUIRED_ACKS), request, context)
     broker = context.broker
     appended: Appended = []
     now_ms = broker.clock.now_ms()
@@ -179,8 +179,12 @@ def _with_endpoints(response: ProduceResponse, context: RequestContext) -> Produ
     return response
 
 
-def refuse(request: ProduceRequest, code: ErrorCode) -> ProduceResponse:
-    """Every partition answers the error."""
+def refuse(request: ProduceRequest, code: ErrorCode) -> ProduceResponse | None:
+    """Every partition answers the error; with acks=0 there is no answer to say it in."""
+    return None if request.acks == 0 else _refused(request, code)
+
+
+def _refused(request: ProduceRequest, code: ErrorCode) -> ProduceResponse:
     return ProduceResponse(
         responses=[
             TopicProduceResponse(
