@@ -23,7 +23,6 @@ from barnabas.wire.messages.offset_delete import (
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
-from tests.server.waiting import wait_until
 
 PROBES: dict[str, Callable[[Asker], Any]] = {}
 
@@ -81,9 +80,7 @@ def joins_that_are_refused(asker: Asker) -> Any:
 def a_group_that_is_full(asker: Asker) -> Any:
     first, second, third = asker.member(), asker.member(), asker.member()
     first.settle()
-    second.take(second.call(second.join_request(), 9))
-    second.send(second.join_request(), 9)
-    wait_until(lambda: first.heartbeat() != 0)
+    second.ask_in(first)
     told = first.join()
     second.take(second.receive())
     refused = [joined(third.join(version)) for version in (3, 9)]

@@ -18,6 +18,7 @@ from barnabas.wire.messages.offset_fetch import (
 )
 from barnabas.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from tests.server.raw_client import RawClient
+from tests.server.waiting import wait_until
 
 JOIN_TIMEOUT_S = 60.0
 SUBSCRIPTION = bytes.fromhex("0000 00000001 0006") + b"orders" + bytes.fromhex("ffffffff")
@@ -71,6 +72,12 @@ class Member(RawClient):
         if response.error_code == 79:
             response = self.take(self.call(self.join_request(**changes), version))
         return response
+
+    def ask_in(self, inside: "Member") -> None:
+        """Send a JoinGroup that has to wait for `inside`; returns once that was told to rejoin."""
+        self.take(self.call(self.join_request(), 9))
+        self.send(self.join_request(), 9)
+        wait_until(lambda: inside.heartbeat() != 0)
 
     def sync_request(self, version: int = 5, /, **assignments: bytes) -> SyncGroupRequest:
         """A SyncGroup of its generation; assignments by member id."""

@@ -6,7 +6,6 @@ from barnabas.server.testing.broker import Broker
 from barnabas.wire.error_codes import ErrorCode
 from tests.server.group_requests import Member
 from tests.server.names import unique
-from tests.server.waiting import wait_until
 
 
 @pytest.mark.parametrize("version", range(10))
@@ -60,9 +59,7 @@ def test_members_wait_for_each_other(broker: Broker) -> None:
     group = unique("two")
     with Member(broker, group) as first, Member(broker, group) as second:
         first.settle()
-        second.take(second.call(second.join_request(), 9))
-        second.send(second.join_request(), 9)
-        wait_until(lambda: first.heartbeat() != 0)
+        second.ask_in(first)
         told = first.join()
         assert second.take(second.receive()).generation_id == told.generation_id == 2
         assert len(told.members) == 2
@@ -74,9 +71,7 @@ def test_a_member_whose_connection_breaks_is_still_expected(broker: Broker) -> N
     with Member(broker, group) as stays:
         stays.settle()
         with Member(broker, group, session_timeout_ms=6_000) as goes:
-            goes.take(goes.call(goes.join_request(), 9))
-            goes.send(goes.join_request(), 9)
-            wait_until(lambda: stays.heartbeat() != 0)
+            goes.ask_in(stays)
         stays.send(stays.join_request(), 9)
         assert stays.take(stays.receive()).generation_id == 2
         stays.sync(**{stays.member_id: b""})

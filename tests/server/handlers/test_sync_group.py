@@ -6,7 +6,6 @@ from barnabas.server.testing.broker import Broker
 from barnabas.wire.error_codes import ErrorCode
 from tests.server.group_requests import Member
 from tests.server.names import unique
-from tests.server.waiting import wait_until
 
 
 @pytest.mark.parametrize("version", range(6))
@@ -41,9 +40,7 @@ def test_a_follower_waits_for_the_leader(broker: Broker) -> None:
     group = unique("wait")
     with Member(broker, group) as leader, Member(broker, group) as follower:
         leader.settle()
-        follower.take(follower.call(follower.join_request(), 9))
-        follower.send(follower.join_request(), 9)
-        wait_until(lambda: leader.heartbeat() != 0)
+        follower.ask_in(leader)
         leader.join()
         follower.take(follower.receive())
         follower.send(follower.sync_request(), 5)
