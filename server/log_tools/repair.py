@@ -33,9 +33,6 @@ from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.setting_types import InvalidSetting
 
-# Recovery takes a gap between two segments for a loss, and drops what is behind it, unless the
-# topic is compacted. Nobody says here that it is not.
-_CAREFUL = LogConfig(cleanup_policy=("compact",))
 _NEVER_MS = 1 << 62  # a repair forgets no producer, however long the log has lain there
 
 
@@ -46,7 +43,7 @@ def repair(path: Path, settings: dict[str, str], *, dry_run: bool, as_json: bool
     """
     top, directories = _directories(path)
     try:
-        config = _CAREFUL.with_settings(settings)
+        config = LogConfig().with_settings(settings)
     except InvalidSetting as error:
         raise BadPath(str(error)) from None
     logging.getLogger("barnabas.storage").setLevel(logging.CRITICAL)
