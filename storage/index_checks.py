@@ -5,13 +5,28 @@ by one look at the `.log` file, and is before anybody relies on it; a lie is Cor
 the index is made anew.
 """
 
+from collections.abc import Mapping
+
 from barnabas.storage.batch import BatchHeader
 from barnabas.storage.batch_reader import read_batches
-from barnabas.storage.errors import CorruptIndex
+from barnabas.storage.errors import CorruptBatch, CorruptIndex
 from barnabas.storage.segment import Segment
 from barnabas.storage.transaction_index import AbortedTransaction
 
 _CHUNK_BYTES = 4096
+
+
+def check_offset_entry(segment: Segment, offset: int, position: int) -> None:
+    """Does a batch lie at this position that ends at or before this offset?"""
+    fd = segment.log_file.open().fd
+    pread, end = segment.files.fs.pread, segment.size_bytes
+    try:
+        batches = read_batches(pread, fd, max(position, 0), end, _CHUNK_BYTES)
+        is_credible = position >= 0 and next(batches)[1].last_offset <= offset
+    except (CorruptBatch, StopIteration):
+        is_credible = False
+    if not is_credible:
+        raise CorruptIndex(f"{segment.offset_index.file.path}: {offset} is not at {position}")
 
 
 def check_time_entry(segment: Segment, timestamp: int, offset: int) -> None:
@@ -19,17 +34,32 @@ def check_time_entry(segment: Segment, timestamp: int, offset: int) -> None:
     header = _batch_at(segment, offset)
     if header is None or header.max_timestamp != timestamp:
         raise CorruptIndex(
-            f"{segment.log_file.path}: no batch at offset {offset} with timestamp {timestamp}"
+            f"{segment.time_index.file.path}: no batch at {offset} with timestamp {timestamp}"
+            f" {_way(segment)}"
         )
 
 
-def check_aborted(segment: Segment) -> None:
-    """Does every aborted transaction of the segment have its marker in it?"""
-    if not segment.transaction_index.exists:
-        return
+def check_aborted(segment: Segment, open_before: Mapping[int, int] | None) -> None:
+    """Does every aborted transaction of the segment have its marker in it?
+
+    `open_before` are the transactions that were open where the segment begins, first offsets by
+    producer id, None if that is not known. What it cannot show is a first offset that has
+    become that of a later batch of the same transaction, both inside the segment.
+    """
     for entry in segment.transaction_index.entries():
-        if not _is_credible(segment, entry):
-            raise CorruptIndex(f"{segment.log_file.path}: {entry} is not what its batches say")
+        is_credible = _is_credible(segment, entry)
+        if is_credible and open_before is not None:
+            is_credible = _agrees(segment, entry, open_before.get(entry.producer_id))
+        if not is_credible:
+            raise CorruptIndex(
+                f"{segment.transaction_index.file.path}: {entry} is not what the batches say"
+                f" {_way(segment)}"
+            )
+
+
+def _way(segment: Segment) -> str:
+    """It may be the offset index that lies."""
+    return f"to which {segment.offset_index.file.path.rpartition('/')[2]} leads"
 
 
 def _is_credible(segment: Segment, entry: AbortedTransaction) -> bool:
@@ -48,6 +78,19 @@ def _is_credible(segment: Segment, entry: AbortedTransaction) -> bool:
         or batch.base_offset > first
         or (batch.base_offset == first and batch.producer_id == entry.producer_id)
     )
+
+
+def _agrees(segment: Segment, entry: AbortedTransaction, opened_at: int | None) -> bool:
+    """Is this the transaction that was open where the segment begins, or one behind it?"""
+    if entry.first_offset < segment.base_offset or opened_at is None:
+        return opened_at == entry.first_offset or entry.first_offset >= segment.base_offset
+    fd = segment.log_file.open().fd
+    for _, header, _ in read_batches(segment.files.fs.pread, fd, 0, segment.size_bytes):
+        if header.base_offset >= entry.first_offset:
+            return False
+        if header.is_control and header.producer_id == entry.producer_id:
+            return True
+    return False
 
 
 def _batch_at(segment: Segment, offset: int) -> BatchHeader | None:

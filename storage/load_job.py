@@ -7,7 +7,7 @@ from barnabas.storage.log_config import LogConfig
 
 @dataclass(slots=True)
 class LoadReport:
-    """What opening a log had to mend."""
+    """What opening a log, and using it since, had to mend."""
 
     truncated_bytes: int = 0
     recovered_segments: list[int] = field(default_factory=list)

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from barnabas.storage.errors import CorruptBatch, CorruptCheckpoint, CorruptIndex
 from barnabas.storage.fs import remove_path
-from barnabas.storage.index_checks import check_aborted
+from barnabas.storage.index_checks import check_aborted, check_time_entry
 from barnabas.storage.leader_epochs import FILE_NAME as EPOCHS_FILE
 from barnabas.storage.load_cleanup import clean_up
 from barnabas.storage.load_job import Recovered
@@ -129,7 +129,8 @@ class Loader(Recovery):
                 self._say(f"{stem}{LOG} lacks an index")
             return segment
         try:
-            check_aborted(segment)
+            if segment.transaction_index.exists:
+                check_aborted(segment, self.producers.open_at(base_offset))
         except CorruptIndex as error:
             self._say(error.reason)
             return segment
@@ -163,12 +164,18 @@ class Loader(Recovery):
         segment = self.segments.last
         try:
             end = segment.read_next_offset()
-            segment.largest_timestamp()
+            timestamp, offset = segment.largest_timestamp()
+            if timestamp >= 0:
+                check_time_entry(segment, timestamp, offset)
             return end
-        except (CorruptIndex, CorruptBatch) as error:
+        except CorruptIndex as error:
             self._say(error.reason)
             self._recover(segment)
-            return segment.read_next_offset()
+        except CorruptBatch as error:
+            cut = self._recover(segment)
+            misleading = segment.log_file if cut else segment.offset_index.file
+            self._say(f"{misleading.path}: {error.reason}")
+        return segment.read_next_offset()
 
     def _settle_epochs_and_producers(self) -> None:
         start = self.log_start_offset
@@ -186,6 +193,7 @@ class Loader(Recovery):
             self.job.producer_id_expiration_ms,
             was_clean=self._clean_shutdown,
         )
+        self._say_damages(self.producers)
 
     def _start_empty(self) -> None:
         """No segment: one begins at the log start offset, without files while that is 0."""

@@ -56,8 +56,8 @@ class LogOffsets(LogRead):
         except CorruptIndex as error:
             self._mend(segment, error)
             found = segment.time_index.lookup(timestamp_ms)[1]
-        start = max(found, self.log_start_offset)
-        position = segment.offset_index.lookup(start)[1]
+        start = self._locate(segment, max(found, self.log_start_offset))
+        position = segment.size_bytes if start is None else start[0]
         fd = segment.log_file.open().fd
         for _, header, chunk in read_batches(
             self.fs.pread, fd, position, segment.size_bytes, _SEARCH_CHUNK_BYTES
@@ -76,7 +76,8 @@ class LogOffsets(LogRead):
             timestamp, offset = best.largest_timestamp()
             if not best.size_bytes:
                 return None
-            position = best.offset_index.lookup(offset)[1]
+            found = self._locate(best, offset)
+            position = best.size_bytes if found is None else found[0]
             fd = best.log_file.open().fd
             for _, header, chunk in read_batches(self.fs.pread, fd, position, best.size_bytes):
                 if header.max_timestamp == timestamp:

@@ -1,6 +1,7 @@
 """Reading: from an offset to a stretch of a file that can be sent as it is."""
 
 from barnabas.storage.errors import CorruptIndex, OffsetOutOfRange
+from barnabas.storage.index_checks import check_offset_entry
 from barnabas.storage.log_state import LogState
 from barnabas.storage.read_result import ReadBound, ReadResult
 from barnabas.storage.segment import Segment
@@ -86,13 +87,27 @@ class LogRead(LogState):
 
     def _aborted(self, segment: Segment, offset: int, end_position: int) -> list[tuple[int, int]]:
         """The aborted transactions that may have records in the stretch."""
-        bound = segment.offset_index.first_offset_from(end_position)
-        following = self.segments.after(segment.base_offset)
-        if bound is None:
-            bound = self.log_end_offset if following is None else following.base_offset
+        indexes = [each.transaction_index for each in self.segments.starting_with(segment)]
+        indexes = [index for index in indexes if index.exists]
+        if not indexes:
+            return []
+        bound = self._upper_bound(segment, end_position)
         found: list[AbortedTransaction] = []
-        for searched in self.segments.starting_with(segment):
-            index = searched.transaction_index
-            if index.exists and index.collect(offset, bound, found):
+        for index in indexes:
+            if index.collect(offset, bound, found):
                 break
         return [(aborted.producer_id, aborted.first_offset) for aborted in found]
+
+    def _upper_bound(self, segment: Segment, end_position: int) -> int:
+        """An offset above all those before a position, from the index."""
+        try:
+            entry = segment.offset_index.first_entry_from(end_position)
+            if entry is not None:
+                check_offset_entry(segment, *entry)
+        except CorruptIndex as error:
+            self._mend(segment, error)
+            entry = segment.offset_index.first_entry_from(end_position)
+        if entry is not None:
+            return entry[0]
+        following = self.segments.after(segment.base_offset)
+        return self.log_end_offset if following is None else following.base_offset

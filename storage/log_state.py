@@ -169,12 +169,16 @@ class LogState:
             f"{self.directory}: {error}", topic_partition=self.topic_partition
         ) from error
 
+    def _say(self, text: str) -> None:
+        self.load_report.notes.append(text)
+        _logger.warning("%s: %s", self.topic_partition, text)
+
     def _mend(self, segment: Segment, error: CorruptIndex | FileNotFoundError) -> None:
         """Make a segment's bad indexes anew, once; after that it is the batches that are bad."""
         if segment.was_mended:
             raise CorruptBatch(str(error), topic_partition=self.topic_partition) from error
-        _logger.warning("%s; the indexes are made anew", error)
         segment.was_mended = True
+        self._say(f"{error}; the indexes are made anew")
         try:
             rebuild_indexes(segment)
         except CorruptBatch as bad:

@@ -1,6 +1,6 @@
 """Taking records away at either end of a log."""
 
-from barnabas.storage.errors import OffsetOutOfRange
+from barnabas.storage.errors import CorruptIndex, OffsetOutOfRange
 from barnabas.storage.log_cleanup import LogCleanup
 from barnabas.storage.producer_rebuild import rebuild_producers
 
@@ -36,7 +36,11 @@ class LogTruncate(LogCleanup):
             self._set_aside(segment, now_ms)
         self.truncations += 1
         self._active = self.segments.last
-        self._active.truncate_to(offset, now_ms)
+        try:
+            self._active.truncate_to(offset, now_ms)
+        except CorruptIndex as error:
+            self._mend(self._active, error)
+            self._active.truncate_to(offset, now_ms)
         self.log_end_offset = offset
         self.recovery_point = min(self.recovery_point, offset)
         self.log_start_offset = min(self.log_start_offset, offset)
@@ -55,6 +59,9 @@ class LogTruncate(LogCleanup):
             now_ms,
             self.producer_id_expiration_ms,
         )
+        for damage in self.producers.damages:
+            self._say(damage)
+        self.producers.damages.clear()
 
     def truncate_fully_and_start_at(
         self, offset: int, now_ms: int, *, log_start_offset: int | None = None

@@ -107,12 +107,13 @@ class OffsetIndex(IndexFile):
         position: int = _unpack(window, low * _ENTRY_BYTES - _ENTRY_BYTES)[1]
         return position
 
-    def first_offset_from(self, position: int) -> int | None:
-        """Offset of the first entry at or beyond a file position; None past the last one."""
+    def first_entry_from(self, position: int) -> tuple[int, int] | None:
+        """(offset, position) of the first entry at or beyond a file position, if there is one."""
         slot = self.find_floor(1, position - 1)[0] + 1
         if slot >= self.count:
             return None
-        return self.base_offset + self.entry(slot)[0]
+        relative, found = self.entry(slot)
+        return self.base_offset + relative, found
 
     def truncate_to(self, offset: int) -> None:
         """Drop the entries at or above `offset`."""

@@ -34,6 +34,7 @@ class ProducerState:
         "_fs",
         "_snapshot_offset",
         "_unreplicated",
+        "damages",
         "map_end_offset",
         "ongoing",
         "producers",
@@ -49,6 +50,8 @@ class ProducerState:
         self._unreplicated: dict[int, int] = {}  # first offset → offset of the marker
         self.snapshots = sorted(snapshots)
         """Offsets of the snapshot files, rising."""
+        self.damages: list[str] = []
+        """Snapshot files that could not be read, each in a sentence."""
         self.map_end_offset = 0
         """Everything below this offset has been taken in."""
         self._snapshot_offset = 0
@@ -133,6 +136,23 @@ class ProducerState:
         self._snapshot_offset = offset
         return path
 
+    def open_at(self, offset: int) -> dict[int, int] | None:
+        """First offsets of the transactions that the snapshot at an offset says were open.
+
+        By producer id; None without a sound snapshot.
+        """
+        if offset not in self.snapshots:
+            return None
+        try:
+            entries = parse_snapshot(read_file(self._fs, self.snapshot_path(offset)))
+        except (CorruptSnapshot, FileNotFoundError):
+            return None
+        return {
+            entry.producer_id: entry.current_transaction_first_offset
+            for entry in entries
+            if entry.current_transaction_first_offset >= 0
+        }
+
     def remove_snapshot(self, offset: int) -> None:
         """Unlink the snapshot at an offset, if there is one."""
         if offset in self.snapshots:
@@ -181,7 +201,8 @@ class ProducerState:
             offset = self.snapshots[-1]
             try:
                 entries = parse_snapshot(read_file(self._fs, self.snapshot_path(offset)))
-            except (CorruptSnapshot, FileNotFoundError):
+            except (CorruptSnapshot, FileNotFoundError) as error:
+                self.damages.append(f"{offset:020d}.snapshot: {error}; it is not used")
                 self.remove_snapshot(offset)
                 continue
             for entry in entries:

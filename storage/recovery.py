@@ -66,6 +66,11 @@ class Recovery:
         self.report.notes.append(text)
         _logger.warning("%s: %s", self._directory, text)
 
+    def _say_damages(self, producers: ProducerState) -> None:
+        for damage in producers.damages:
+            self._say(damage)
+        producers.damages.clear()
+
     def close_files(self) -> None:
         """Give up the descriptors."""
         for segment in self.segments:
@@ -97,6 +102,7 @@ class Recovery:
         cut = recover_segment(segment, producers, self.epochs)
         producers.take_snapshot()
         self.producers.snapshots = producers.snapshots
+        self._say_damages(producers)
         if cut:
             self._say(f"cut {cut} bytes behind offset {producers.map_end_offset}")
         self.report.truncated_bytes += cut

@@ -175,7 +175,8 @@ class Segment(SegmentSearch):
         index = self.time_index
         self.max_timestamp, self.max_timestamp_offset = index.last_timestamp, index.last_offset
         if self.size_bytes:
-            start = self.offset_index.lookup(index.last_offset)[1]
+            found = self.locate(index.last_offset)
+            start = self.size_bytes if found is None else found[0]
             fd = self.log_file.open().fd
             for _, header, _ in read_batches(self._pread, fd, start, self.size_bytes):
                 if header.max_timestamp > self.max_timestamp:

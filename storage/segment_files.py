@@ -99,8 +99,10 @@ class SegmentFiles:
     def _load_indexes(self) -> None:
         self._offset_index.load()
         self._time_index.load()
-        if self._offset_index.last_position >= max(self.size_bytes, 1):
-            raise CorruptIndex(f"{self._offset_index.file.path} points past the end of the .log")
+        if not 0 <= self._offset_index.last_position < max(self.size_bytes, 1):
+            raise CorruptIndex(
+                f"{self._offset_index.file.path} points past the end of the .log, or before it"
+            )
         self._indexes_loaded = True
         self.is_index_full = self._offset_index.is_full or self._time_index.is_full
 

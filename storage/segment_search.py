@@ -70,12 +70,12 @@ class SegmentSearch(SegmentFiles):
             if len(chunk) < _LOCATE_BYTES:
                 chunk = chunk.ljust(_LOCATE_BYTES, b"\0")
             at, limit = 0, len(chunk) - _LOCATE_BYTES
+            if limit >= end - position:
+                limit = end - position - 1
             while at <= limit:
                 base, size, magic, delta = _locate(chunk, at)
                 found = position + at
                 if (base + delta if magic == 2 else base) >= offset:
-                    if found >= end:
-                        return None
                     if (
                         not 0 <= magic <= 2
                         or not _SMALLEST_SIZE <= size <= end - found - 12
@@ -89,12 +89,15 @@ class SegmentSearch(SegmentFiles):
                 at += size + 12
             position += at
             wanted = _ONE_HEADER_BYTES if size > _LARGE_BYTES else _MANY_HEADERS_BYTES
+        if position > end:
+            raise self._misled(start, position)
         return None
 
     def _misled(self, start: int, position: int) -> CorruptIndex | CorruptBatch:
         """Either the index has led astray, or what lies there is no batch."""
-        reason = f"{self.log_file.path}: no batch at position {position}"
-        return CorruptIndex(reason) if start else CorruptBatch(reason)
+        if start:
+            return CorruptIndex(f"{self._offset_index.file.path}: no batch at position {position}")
+        return CorruptBatch(f"{self.log_file.path}: no batch at position {position}")
 
     def read_next_offset(self) -> int:
         """The offset after the last batch; CorruptBatch if the end of the file is no batch."""

@@ -39,6 +39,8 @@ class TimeIndex(IndexFile):
         self._note_last_entry()
         if self.count and self.last_timestamp < self.entry(0)[0]:
             raise CorruptIndex(f"{self.file.path}: the last timestamp is below the first one")
+        if self.count and self.entry(0)[0] < 0:
+            raise CorruptIndex(f"{self.file.path}: the first timestamp is negative")
         if self.count and self.last_offset < self.base_offset:
             raise CorruptIndex(f"{self.file.path}: the last offset is below the base offset")
 

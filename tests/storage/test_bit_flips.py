@@ -196,6 +196,57 @@ def test_a_flip_in_an_index_or_snapshot_is_never_believed(
         log.close_files()
 
 
+@pytest.mark.parametrize("pattern", ["*.index", "*.timeindex", "*.txnindex", "*.snapshot"])
+def test_what_is_noticed_is_said_and_what_is_not_is_harmless(
+    pattern: str, clean: Original, tmp_path: Path
+) -> None:
+    """Every byte of the files. Whoever sees a flip makes the file anew and names it.
+
+    Indexes carry no checksum, so some flips are never seen: a position or timestamp that is
+    that of another batch before the one looked for costs a longer search and nothing else.
+    """
+    noticed = unnoticed = 0
+    for name, byte, _ in places(clean, pattern, 8):
+        copy = flipped(clean, tmp_path / "t-0", name, byte, (3 * byte) % 8)
+        damaged = (copy / name).read_bytes()
+        log = reopened(clean, copy, was_clean=True)
+        assert_reads_are_right(log, clean)
+        assert producers_of(log) == clean.producers
+        assert aborted_of(log, 0, clean.end) >= set(clean.aborted)
+        log.close()
+        is_named = any(name in note for note in log.load_report.notes)
+        is_as_it_was = not (copy / name).exists() or (copy / name).read_bytes() == damaged
+        if is_named:
+            noticed += 1
+        else:
+            assert is_as_it_was, (name, byte, log.load_report.notes)
+            assert log.load_report.notes == []
+            unnoticed += 1
+    assert noticed > 0
+    assert noticed + unnoticed == sum(path.stat().st_size for path in clean.directory.glob(pattern))
+
+
+@pytest.mark.parametrize(
+    ("name", "byte", "bit"),
+    [
+        ("00000000000000000000.index", 7, 0),  # a byte before a batch: reads went past it all
+        ("00000000000000000042.index", 20, 7),  # a last position below zero: the disk was blamed
+        ("00000000000000000000.timeindex", 0, 7),  # a first timestamp below zero was not checked
+        ("00000000000000000042.timeindex", 31, 1),  # nor was a last one that is still the largest
+        ("00000000000000000010.txnindex", 17, 3),  # a later batch of a transaction begun before
+    ],
+)
+def test_flips_that_were_once_believed(
+    name: str, byte: int, bit: int, clean: Original, tmp_path: Path
+) -> None:
+    copy = flipped(clean, tmp_path / "t-0", name, byte, bit)
+    log = reopened(clean, copy, was_clean=True)
+    assert_reads_are_right(log, clean)
+    assert aborted_of(log, 0, clean.end) == set(clean.aborted)
+    assert any(name in note for note in log.load_report.notes)
+    log.close_files()
+
+
 def test_a_flip_in_the_epoch_file_costs_epochs_at_most(clean: Original, tmp_path: Path) -> None:
     for name, byte, bit in places(clean, "leader-epoch-checkpoint", 3):
         copy = flipped(clean, tmp_path / "t-0", name, byte, bit)

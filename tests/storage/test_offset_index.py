@@ -67,9 +67,9 @@ def test_truncation_keeps_what_is_below(tmp_path: Path, keep: int) -> None:
 def test_offset_of_the_first_entry_from_a_position(tmp_path: Path) -> None:
     index, entries = filled(tmp_path, 600)
     for offset, position in entries[::29]:
-        assert index.first_offset_from(position) == offset
-        assert index.first_offset_from(position - 1) == offset
-    assert index.first_offset_from(entries[-1][1] + 1) is None
+        assert index.first_entry_from(position) == (offset, position)
+        assert index.first_entry_from(position - 1) == (offset, position)
+    assert index.first_entry_from(entries[-1][1] + 1) is None
 
 
 def test_is_full_at_its_size(tmp_path: Path) -> None:
