@@ -255,8 +255,7 @@ class Broker:
             listener.close()
         for delayed in (self.fetches, self.produces):
             delayed.cancel_all()
-        for connection in tuple(self.population.connections):
-            connection.close(reason)
+        self.population.close(reason)
 
     def _let_go(self) -> None:
         """Give up files, locks and timers; what has been closed stays so."""

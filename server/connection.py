@@ -6,7 +6,8 @@ Raw non-blocking socket on the event loop. What keeps a client from hurting the 
 * While a request is parked the next frame is still read (a long poll gives way to it, and a
   closed socket is noticed), then reading stops until the parked one is answered.
 * While answers wait in the outbox nothing more is read: a client that does not read its
-  answers stops being served, and costs one answer's head and some open files.
+  answers stops being served, and costs one answer's head and some open files. So it is while
+  a thread reads from the disk what is to be sent next.
 * At most `FAIR_REQUESTS` are served in one go before other connections get their turn.
 
     open --(peer closes, bad frame, I/O error, broker stops)--> closed
@@ -20,6 +21,7 @@ from typing import Protocol
 
 from barnabas.server.outbox import Outbox
 from barnabas.server.reactor import watcher
+from barnabas.server.read_ahead import ReadAhead
 from barnabas.wire.api import ApiKey
 from barnabas.wire.connection import Encoded
 from barnabas.wire.errors import ProtocolError
@@ -45,6 +47,10 @@ class Owner(Protocol):
     def process(self) -> "Callable[[Connection, memoryview], None]":
         """Serves one request: answers by `connection.resume`, or calls `connection.park`."""
 
+    @property
+    def read_ahead(self) -> ReadAhead:
+        """Reads from disks what is not in memory."""
+
     def closed(self, connection: "Connection", reason: str) -> None:
         """The connection is gone."""
 
@@ -55,15 +61,16 @@ class Connection:
     __slots__ = (
         "_clock_ms",
         "_fd",
+        "_has_writer",
         "_loop",
         "_owner",
         "_pending",
         "_process",
         "_pumping",
         "_reading",
+        "_unsent",
         "_unwatch",
         "_watch",
-        "_writing",
         "client_id",
         "closed",
         "frames",
@@ -104,7 +111,8 @@ class Connection:
         self._owner = owner
         self._process = owner.process
         self._pending: Pending | None = None
-        self._reading = self._writing = self._pumping = False
+        # `_unsent`: answers wait for the socket (then there is a writer) or for a disk.
+        self._reading = self._unsent = self._has_writer = self._pumping = False
         self._read_on()
 
     @property
@@ -133,7 +141,7 @@ class Connection:
             return
         self.last_active_ms = self._clock_ms()
         self._flush()
-        if self.closed:
+        if self.closed or self._unsent:
             return
         if self.frames.has_frame():
             self._loop.call_soon(self._pump)
@@ -149,8 +157,7 @@ class Connection:
             self._pending.cancel()
             self._pending = self.parked_fetch = None
         self._read_off()
-        if self._writing:
-            self._loop.remove_writer(self.sock)
+        self._write_off()
         self.outbox.clear()
         self.frames.clear()
         self.sock.close()
@@ -185,7 +192,7 @@ class Connection:
 
     def _pump(self) -> None:
         """Serve the whole requests that have come, then send what they were answered."""
-        if self.closed or self._pumping:
+        if self.closed or self._pumping or self._unsent:
             return
         self._pumping = has_more = True
         next_frame, process = self.frames.next_frame, self._process
@@ -204,7 +211,7 @@ class Connection:
             self._pumping = False
         if self.outbox:
             self._flush()
-        if not self.closed and not self._writing:
+        if not self.closed and not self._unsent:
             self._after_pump(has_more)
 
     def _after_pump(self, has_more: bool) -> None:
@@ -228,27 +235,51 @@ class Connection:
             self._read_on()
 
     def _flush(self) -> None:
+        outbox = self.outbox
+        if outbox.cold is not None:
+            return
         try:
-            done = self.outbox.flush()
+            done = outbox.flush()
         except OSError as error:
             self.close(_gone(error))
             return
-        if done and self._writing:
-            self._writing = False
-            self._loop.remove_writer(self.sock)
-        elif not done and not self._writing:
-            self._writing = True
+        if not done:
+            self._wait_to_send()
+        elif self._unsent:
+            self._unsent = False
+            self._write_off()
+
+    def _wait_to_send(self) -> None:
+        """Go on when the socket takes more, or when what is to be sent has been read."""
+        if not self._unsent:
+            self._unsent = True
             self._read_off()
+        cold = self.outbox.cold
+        if cold is not None:
+            self._write_off()
+            self._owner.read_ahead.read(*cold, self._warmed)
+        elif not self._has_writer:
+            self._has_writer = True
             self._loop.add_writer(self.sock, self._writable)
+
+    def _warmed(self) -> None:
+        if not self.closed:
+            self.outbox.warmed()
+            self._writable()
 
     def _writable(self) -> None:
         self._flush()
-        if not self.closed and not self._writing:
+        if not self.closed and not self._unsent:
             self.last_active_ms = self._clock_ms()
             self._pump()
 
+    def _write_off(self) -> None:
+        if self._has_writer:
+            self._has_writer = False
+            self._loop.remove_writer(self.sock)
+
     def _read_on(self) -> None:
-        if not self._reading and not self._writing:
+        if not self._reading and not self._unsent:
             self._reading = True
             self._watch(self._fd, self._readable)
 

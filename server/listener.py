@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from barnabas.server.connection import Connection
+from barnabas.server.read_ahead import ReadAhead
 
 BACKLOG = 512
 ACCEPTS_AT_ONCE = 64
@@ -37,6 +38,7 @@ class Population:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
+        self.read_ahead = ReadAhead()
         self.connections: set[Connection] = set()
         self._by_ip: Counter[str] = Counter()
 
@@ -60,6 +62,12 @@ class Population:
         self._by_ip[connection.peer_host] -= 1
         if not self._by_ip[connection.peer_host]:
             del self._by_ip[connection.peer_host]
+
+    def close(self, reason: str) -> None:
+        """Close all of them."""
+        for connection in tuple(self.connections):
+            connection.close(reason)
+        self.read_ahead.stop()
 
     def sweep(self, now_ms: float) -> None:
         """Close what has been idle too long; give back buffers that stand empty."""
@@ -91,6 +99,7 @@ class Listener:
         self._loop = loop
         self._population = population
         self.process = process
+        self.read_ahead = population.read_ahead
         self._clock_ms = clock_ms
         self._on_event = on_event
         self._socket: socket.socket | None = None

@@ -1,14 +1,16 @@
 """What a connection still has to send: bytes, and slices of files that go by `sendfile`.
 
 Small responses are gathered and leave in one `send`; a head that is followed by a file slice
-is sent with MSG_MORE, so that both share a packet. A file slice is never read into memory.
+is sent with MSG_MORE, so that both share a packet. A file slice is never read into memory; a
+stretch of it that is not in the page cache stops the sending (`cold`) until somebody has read it.
 """
 
 import os
 import socket
 from collections import deque
-from typing import Protocol
+from typing import NamedTuple
 
+from barnabas.server.read_ahead import FileRange, is_cached
 from barnabas.wire.connection import Encoded
 
 # Heads up to this size are gathered before a send.
@@ -18,36 +20,49 @@ SENDFILE_BYTES = 1024 * 1024
 MORE = getattr(socket, "MSG_MORE", 0)
 
 
-class FileRange(Protocol):
-    """Part of an open file: what storage's slices are."""
-
-    @property
-    def fd(self) -> int: ...
-    @property
-    def position(self) -> int: ...
-    def __len__(self) -> int: ...
-
-
 class _FilePart:
-    """A file slice on its way out. It keeps the slice, and with it the file, open."""
+    """A file slice on its way out. It keeps the slice, and with it the file, open.
 
-    __slots__ = ("left_bytes", "position", "source")
+    Up to `cached_to`, a position in the file, it may be sent without looking.
+    """
+
+    __slots__ = ("cached_to", "left_bytes", "position", "source")
 
     def __init__(self, source: FileRange) -> None:
         self.source = source
         self.position = source.position
+        self.cached_to = self.position
         self.left_bytes = len(source)
+
+    def reach_bytes(self) -> int:
+        """How much may be sent now without waiting for a disk; 0 if that has to be read first."""
+        if self.cached_to == self.position:
+            count = min(self.left_bytes, SENDFILE_BYTES)
+            if not is_cached(self.source.fd, self.position, count):
+                return 0
+            self.cached_to += count
+        return self.cached_to - self.position
+
+
+class Cold(NamedTuple):
+    """A stretch of a file that has to be read before it is sent."""
+
+    source: FileRange
+    position: int
+    size: int
 
 
 class Outbox:
     """Unsent responses of one connection, in order."""
 
-    __slots__ = ("_parts", "_socket", "unsent_bytes")
+    __slots__ = ("_parts", "_socket", "cold", "unsent_bytes")
 
     def __init__(self, sock: socket.socket) -> None:
         self._socket = sock
         self._parts: deque[bytearray | memoryview | _FilePart] = deque()
         self.unsent_bytes = 0
+        # What the next part to send waits for: `warmed` is called when it has been read.
+        self.cold: Cold | None = None
 
     def __bool__(self) -> bool:
         return bool(self._parts)
@@ -72,14 +87,16 @@ class Outbox:
     def flush(self) -> bool:
         """Send as much as the socket takes; True when nothing is left.
 
-        Raises OSError when the peer is gone.
+        False: the socket is full, or what comes next is `cold`. Raises OSError when the peer
+        is gone.
         """
         parts = self._parts
         try:
             while parts:
                 part = parts[0]
                 if isinstance(part, _FilePart):
-                    self._send_file(part)
+                    if not self._send_file(part):
+                        return False
                     continue
                 sent = self._socket.send(part, MORE if len(parts) > 1 else 0)
                 self.unsent_bytes -= sent
@@ -95,6 +112,14 @@ class Outbox:
         """Forget everything; slices let go of their files."""
         self._parts.clear()
         self.unsent_bytes = 0
+        self.cold = None
+
+    def warmed(self) -> None:
+        """What was cold has been read: it is sent now, whatever has become of its pages."""
+        part = self._parts[0]
+        if self.cold is not None and isinstance(part, _FilePart):
+            part.cached_to = self.cold.position + self.cold.size
+        self.cold = None
 
     def _put_bytes(self, data: bytearray | memoryview) -> None:
         self.unsent_bytes += len(data)
@@ -108,13 +133,18 @@ class Outbox:
 
     def _put_source(self, source: FileRange) -> None:
         if hasattr(source, "fd"):
-            self._parts.append(_FilePart(source))
-            self.unsent_bytes += len(source)
+            if len(source):
+                self._parts.append(_FilePart(source))
+                self.unsent_bytes += len(source)
         else:
             self._put_bytes(memoryview(source))  # type: ignore[arg-type]  # any buffer will do
 
-    def _send_file(self, part: _FilePart) -> None:
-        count = min(part.left_bytes, SENDFILE_BYTES)
+    def _send_file(self, part: _FilePart) -> bool:
+        count = part.reach_bytes()
+        if not count:
+            count = min(part.left_bytes, SENDFILE_BYTES)
+            self.cold = Cold(part.source, part.position, count)
+            return False
         sent = os.sendfile(self._socket.fileno(), part.source.fd, part.position, count)
         if sent == 0:
             raise OSError("a file slice is shorter than its size")
@@ -123,3 +153,4 @@ class Outbox:
         part.left_bytes -= sent
         if not part.left_bytes:
             self._parts.popleft()
+        return True
