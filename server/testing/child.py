@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from barnabas.server.config import BrokerConfig, load_config
+from barnabas.server.reactor import new_event_loop
 from barnabas.server.testing.host import Host
 
 PARENT_CHECK_S = 1.0
@@ -26,7 +27,8 @@ def main(order: Mapping[str, Any]) -> int:
     """Serve until the order is withdrawn; the exit code."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        return asyncio.run(_serve(order))
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            return runner.run(_serve(order))
     finally:
         if order["remove"]:
             shutil.rmtree(order["settings"]["log.dirs"], ignore_errors=True)

@@ -9,8 +9,7 @@ import copy
 import time
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from barnabas.server.testing.message_json import from_json, to_json
 from barnabas.wire.api import ApiKey, request_class, response_class
@@ -24,8 +23,7 @@ KEPT = 10_000
 S = TypeVar("S", bound=Struct)
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(NamedTuple):
     """A request and what it was answered; `response` is None where nothing is (acks=0).
 
     `number` counts a broker's requests from 1.

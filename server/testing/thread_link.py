@@ -9,8 +9,6 @@ from typing import Any, TypeVar
 from barnabas.server.broker import Broker as ServerBroker
 from barnabas.server.config import load_config
 from barnabas.server.reactor import new_event_loop
-from barnabas.server.testing.commands import REQUEST_FIELDS, find_requests, perform
-from barnabas.server.testing.fields import Fields
 from barnabas.server.testing.host import Host
 from barnabas.server.testing.link import START_TIMEOUT_S
 from barnabas.server.testing.refusals import NotRunning
@@ -84,12 +82,17 @@ class ThreadLink:
 
     def ask(self, method: str, path: str, given: Mapping[str, object]) -> Any:
         """Carry out a command of the control."""
+        from barnabas.server.testing.commands import perform  # not paid for by the start
+
         return self._carry_out(perform(self._hosted, method, path, given))
 
     def requests(self, given: Mapping[str, object]) -> list[Seen]:
         """What `GET /control/requests` finds, as it is."""
-        fields = Fields("requests", given, REQUEST_FIELDS)
-        return self._carry_out(find_requests(self._hosted, fields))
+        from barnabas.server.testing import request_commands
+        from barnabas.server.testing.fields import Fields
+
+        fields = Fields("GET /control/requests", given, request_commands.FIELDS)
+        return self._carry_out(request_commands.find(self._hosted, fields))
 
     def call(self, function: Callable[[], T]) -> T:
         """Call `function` on the loop and return what it returns."""

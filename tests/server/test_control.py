@@ -61,6 +61,14 @@ def test_an_error_is_answered_and_nothing_is_done(
     assert produce(client, topic, make_batch(b"y")).base_offset == 1
 
 
+def test_no_error_is_an_answer_too_and_nothing_is_done(
+    broker: Broker, client: RawClient, topic: str
+) -> None:
+    broker.faults.add("error", api="PRODUCE", error="NONE")
+    assert produce(client, topic, make_batch(b"y")).error_code == ErrorCode.NONE
+    assert answered(client, topic).responses[0].partitions[0].high_watermark == 1
+
+
 def test_an_error_for_a_produce_without_acks_closes_the_connection(
     broker: Broker, client: RawClient, topic: str
 ) -> None:

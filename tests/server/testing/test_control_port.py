@@ -61,6 +61,7 @@ def ask(
         ("GET", "requests?count=x", "", 400, "`count` is 'x', not a whole number from 0"),
         ("GET", "faults/99", "", 404, "there never was a fault 99"),
         ("GET", "nothing", "", 404, "nothing at /control/nothing"),
+        ("GET", f"faults/{'9' * 5000}", "", 404, "nothing at /control/faults/999"),
         ("GET", "faults/1/hits", "", 404, "nothing at /control/faults/1/hits"),
         ("DELETE", "clock", "", 405, "/control/clock takes GET"),
         ("GET", "requests?api=FETCH&count=1&timeout_ms=10", "", 504, "0 requests of FETCH in 0.01"),

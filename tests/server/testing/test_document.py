@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from barnabas.server.control import Action
-from barnabas.server.testing.commands import ACTIONS, COMMANDS, PREDICATE
+from barnabas.server.testing.commands import COMMANDS
+from barnabas.server.testing.fault_commands import ACTIONS, PREDICATE
 
 pytest_plugins = ["pytester"]
 

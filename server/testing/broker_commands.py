@@ -1,0 +1,95 @@
+"""Commands about the broker's life, its data, its topics and its clock."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from barnabas.server.endpoints import Endpoint
+from barnabas.server.testing.fields import Fields
+from barnabas.server.testing.host import Host
+
+TOPIC = ("name", "partitions", "settings")
+
+Handler = Callable[[Host, Fields, int], Awaitable[object]]
+
+
+async def state(host: Host, fields: Fields, number: int) -> object:
+    """Whether the broker runs, and where it is."""
+    return {
+        "running": host.is_running,
+        "bootstrap_servers": _address(host.endpoints[0]),
+        "listeners": [str(endpoint) for endpoint in host.endpoints],
+        "data_dir": str(host.config.data_dirs[0]),
+        "pose": host.config.barnabas_pose_as,
+    }
+
+
+def _address(endpoint: Endpoint) -> str:
+    host = "127.0.0.1" if endpoint.host in ("", "0.0.0.0") else endpoint.host
+    return f"[{host}]:{endpoint.port}" if ":" in host else f"{host}:{endpoint.port}"
+
+
+def change_life(change: Callable[[Host], Awaitable[None]]) -> Handler:
+    """The handler of a command without fields that answers how the broker is then."""
+
+    async def handle(host: Host, fields: Fields, number: int) -> object:
+        await change(host)
+        return await state(host, fields, number)
+
+    return handle
+
+
+async def pose(host: Host, fields: Fields, number: int) -> object:
+    """Restart as another release."""
+    await host.pose_as(fields.optional_text("release") or "")
+    return await state(host, fields, number)
+
+
+async def snapshot(host: Host, fields: Fields, number: int) -> object:
+    """Copy the data into a new folder."""
+    await host.snapshot(_folder(fields))
+    return await state(host, fields, number)
+
+
+async def restore(host: Host, fields: Fields, number: int) -> object:
+    """Go back to a copy."""
+    await host.restore(_folder(fields))
+    return await state(host, fields, number)
+
+
+def _folder(fields: Fields) -> Path:
+    """An absolute path: what the broker's working directory is, is nobody's business."""
+    folder = Path(fields.text("directory"))
+    if not folder.is_absolute():
+        raise fields.wrong("directory", "an absolute path")
+    return folder
+
+
+async def create_topic(host: Host, fields: Fields, number: int) -> object:
+    """Create a topic, and answer when it has leaders."""
+    name = fields.text("name")
+    partitions = fields.whole_number("partitions", 1) or 1
+    await host.create_topic(name, partitions, fields.settings("settings"))
+    return {"name": name, "partitions": partitions}
+
+
+async def clear(host: Host, fields: Fields, number: int) -> object:
+    """Delete all topics, groups and faults."""
+    await host.clear()
+    return {}
+
+
+async def now(host: Host, fields: Fields, number: int) -> object:
+    """The broker's time."""
+    return {"now_ms": host.now_ms()}
+
+
+async def advance(host: Host, fields: Fields, number: int) -> object:
+    """Let time pass at once; the time after it."""
+    duration = fields.raw("duration")
+    if not isinstance(duration, str):
+        duration = fields.milliseconds("duration", -1)
+    try:
+        await host.advance(duration)
+    except ValueError as error:
+        raise fields.bad(str(error)) from None
+    return {"now_ms": host.now_ms()}
