@@ -230,8 +230,8 @@ class Broker:
             self.groups.stop,
             self.controller.stop if leaves else self.controller.abandon,
             *((self.registry.store.close,) if leaves else ()),
+            *((self.log_keeper.complete, self.disks.close) if marks_clean else ()),
             self.log_keeper.stop,
-            *((self.disks.close,) if marks_clean else ()),
             self._let_go,
         )
         first: Exception | None = None

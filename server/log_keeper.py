@@ -8,11 +8,13 @@ back into the loop. What takes the interpreter's own time (compaction) is in a c
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from barnabas.server.clock import Clock
 from barnabas.server.config import BrokerConfig
 from barnabas.storage.disk_work import Done
+from barnabas.storage.errors import LogDirectoryFailed
 from barnabas.storage.log_manager_config import LogManagerConfig
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 LONGEST_PAUSE_MS = 500.0
 THREADS = 2
+STOPPING_THREADS = 16
+FLUSHED_AT_ONCE = 64
 
 
 class LogKeeper:
@@ -45,6 +49,24 @@ class LogKeeper:
     def start(self) -> None:
         """Begin to look after the logs."""
         self._tick()
+
+    async def complete(self) -> None:
+        """Before a clean stop: flush the logs, many at a time, for closing waits for each.
+
+        Five thousand logs closed one after the other wait for seconds; disks and journals of
+        file systems serve many at once in little more time than one.
+        """
+        await self.stop()
+        self._threads = ThreadPoolExecutor(STOPPING_THREADS, "barnabas-stop")
+        logs = list(self.manager)
+        for log in logs:  # all of this first: making files is slow while others are synced
+            with suppress(LogDirectoryFailed):  # the directory knows
+                log.complete()
+        for number, log in enumerate(logs, 1):
+            self.manager.flush(log)
+            if number % FLUSHED_AT_ONCE == 0:
+                await self._idle.wait()
+        await self.stop()
 
     async def stop(self) -> None:
         """Stop looking after them, once the threads have nothing left to do."""

@@ -91,15 +91,20 @@ class LogFlush(LogTruncate):
             self._fail(error)
         self.end_flush(flush)
 
+    def complete(self) -> None:
+        """Write what a clean stop leaves behind; the flush that has to follow makes it durable."""
+        try:
+            self.epochs.write()
+            self.producers.take_snapshot(sync=self.recovery_point >= self.log_end_offset)
+            self._active.finish()
+        except OSError as error:
+            self._fail(error)
+
     def close(self) -> None:
         """Complete and save everything for a clean stop; the log is not to be used afterwards."""
         try:
-            self.epochs.write()
-            self.producers.take_snapshot()
-            self._active.finish()
+            self.complete()
             self.flush()
-        except OSError as error:
-            self._fail(error)
         finally:
             self.close_files()
 
