@@ -7,7 +7,6 @@ wanted: its end, by `close` or by our death, is the child's order to stop and ti
 
 import base64
 import contextlib
-import http.client
 import json
 import os
 import pickle
@@ -16,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlencode
 
@@ -68,6 +68,7 @@ class ProcessLink:
         )
         try:
             _write(child, order)
+            import_module("http.client")  # for the first command; the child is not there yet
             answer = _read(child)
         except BaseException:
             self._abandon()
@@ -120,6 +121,8 @@ class ProcessLink:
     def _exchange(
         self, method: str, target: str, body: bytes | None, timeout_s: float
     ) -> tuple[int, bytes]:
+        import http.client
+
         connection = http.client.HTTPConnection(self._host, self.control_port, timeout=timeout_s)
         headers = {"Connection": "close", "Content-Type": "application/json"}
         try:
