@@ -43,6 +43,7 @@ class Host:
         self._broker: Broker | None = None
         self._life = asyncio.Lock()
         self.config = load({})
+        # The control's own: what is set on a broker's log levels ends with that broker.
         self.logs = Logs(self.config.barnabas_log_level)
         self.endpoints: list[Endpoint] = []
         self.faults = Faults()
@@ -168,7 +169,7 @@ class Host:
 
     async def _start(self) -> None:
         self.config = self._load(self._pinned)
-        broker = Broker(self.config, logs=self.logs)
+        broker = Broker(self.config, logs=Logs(self.config.barnabas_log_level))
         await broker.start()
         broker.dispatcher.faults = self.faults
         broker.dispatcher.observer = self.seen.observe
