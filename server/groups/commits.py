@@ -23,6 +23,7 @@ from barnabas.server.groups.sessions import Sessions
 from barnabas.server.groups.states import GroupState
 from barnabas.server.groups.validation import require_generation, require_member
 from barnabas.server.groups.writer import KeyAndValue, Writer
+from barnabas.storage.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from barnabas.wire.error_codes import ErrorCode
 
 NO_GENERATION = -1
@@ -72,20 +73,12 @@ class Committing:
                 raise ApiError(ErrorCode.REBALANCE_IN_PROGRESS)
             self._sessions.beat(group, group.members.by_id[committer.member_id])
         offsets = group.offsets
-        offsets.begin_write(commits)
 
-        def written(error: ErrorCode, log_offset: int) -> None:
-            offsets.end_write(commits)
-            if error is ErrorCode.NONE:
-                self._counts.offset_commit_count += len(commits)
-                for (topic, partition), committed in commits.items():
-                    committed.log_offset = log_offset
-                    offsets.put(topic, partition, committed)
-            done(error)
+        def take_effect() -> None:
+            for (topic, partition), committed in commits.items():
+                offsets.put(topic, partition, committed)
 
-        self._writer.append(
-            group.shard, self._records(group, commits), written, base_sequence=FIRST_SEQUENCE
-        )
+        self._write(group, commits, take_effect, done)
 
     def commit_in_transaction(
         self,
@@ -98,6 +91,23 @@ class Committing:
     ) -> None:
         """Write offsets that take effect with the producer's transaction. Raises ApiError."""
         self._check(group, committer, is_transactional=True)
+
+        def wait_for_the_end() -> None:
+            group.offsets.add_transactional(producer_id, commits)
+            open_transactions = group.shard.open_transactions
+            open_transactions.setdefault(producer_id, set()).add(group.group_id)
+
+        self._write(group, commits, wait_for_the_end, done, (producer_id, producer_epoch))
+
+    def _write(
+        self,
+        group: Group,
+        commits: Commits,
+        take_in: Callable[[], object],
+        done: Callable[[ErrorCode], object],
+        transaction_of: tuple[int, int] | None = None,
+    ) -> None:
+        """Append the offsets; once they are safe `take_in` keeps them, and `done` is told."""
         offsets = group.offsets
         offsets.begin_write(commits)
 
@@ -107,11 +117,10 @@ class Committing:
                 self._counts.offset_commit_count += len(commits)
                 for committed in commits.values():
                     committed.log_offset = log_offset
-                offsets.add_transactional(producer_id, commits)
-                open_transactions = group.shard.open_transactions
-                open_transactions.setdefault(producer_id, set()).add(group.group_id)
+                take_in()
             done(error)
 
+        producer_id, producer_epoch = transaction_of or (NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
         self._writer.append(
             group.shard,
             self._records(group, commits),
@@ -119,7 +128,7 @@ class Committing:
             base_sequence=FIRST_SEQUENCE,
             producer_id=producer_id,
             producer_epoch=producer_epoch,
-            is_transactional=True,
+            is_transactional=transaction_of is not None,
         )
 
     def _check(self, group: Group, committer: Committer, *, is_transactional: bool) -> None:
