@@ -1,8 +1,8 @@
 """What AlterConfigs and IncrementalAlterConfigs share: many resources, each with its outcome."""
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from barnabas.server.configs.alter import Change, alter_resource
 from barnabas.server.errors import ApiError
@@ -10,6 +10,16 @@ from barnabas.wire.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from barnabas.server.broker import Broker
+
+
+Response = TypeVar("Response")
+
+
+class Resource(Protocol):
+    """What the messages of both APIs call a resource."""
+
+    resource_type: int
+    resource_name: str
 
 
 class Outcome(NamedTuple):
@@ -35,3 +45,21 @@ async def alter_all(broker: "Broker", changes: Sequence[tuple[int, str, Change]]
         else:
             outcomes.append(Outcome(ErrorCode.NONE, None, kind, name))
     return outcomes
+
+
+def refused(resources: Iterable[Resource], code: ErrorCode) -> list[Outcome]:
+    """One outcome for all."""
+    return [Outcome(code, None, each.resource_type, each.resource_name) for each in resources]
+
+
+def responses(make: Callable[..., Response], outcomes: Iterable[Outcome]) -> list[Response]:
+    """The outcomes as the message class of either API."""
+    return [
+        make(
+            error_code=int(outcome.code),
+            error_message=outcome.message,
+            resource_type=outcome.resource_type,
+            resource_name=outcome.resource_name,
+        )
+        for outcome in outcomes
+    ]

@@ -7,7 +7,7 @@
 
 from barnabas.server.configs.alter import Change
 from barnabas.server.configs.alterations import Alteration, Operation
-from barnabas.server.configs.requests import alter_all
+from barnabas.server.configs.requests import alter_all, refused, responses
 from barnabas.server.context import RequestContext
 from barnabas.server.handlers import Versions
 from barnabas.wire.error_codes import ErrorCode
@@ -27,17 +27,8 @@ async def handle(request: AlterConfigsRequest, context: RequestContext) -> Alter
         (resource.resource_type, resource.resource_name, _change(resource, request.validate_only))
         for resource in request.resources
     ]
-    return AlterConfigsResponse(
-        responses=[
-            AlterConfigsResourceResponse(
-                error_code=int(outcome.code),
-                error_message=outcome.message,
-                resource_type=outcome.resource_type,
-                resource_name=outcome.resource_name,
-            )
-            for outcome in await alter_all(context.broker, changes)
-        ]
-    )
+    outcomes = await alter_all(context.broker, changes)
+    return AlterConfigsResponse(responses=responses(AlterConfigsResourceResponse, outcomes))
 
 
 def _change(resource: AlterConfigsResource, validate_only: bool) -> Change:
@@ -47,14 +38,5 @@ def _change(resource: AlterConfigsResource, validate_only: bool) -> Change:
 
 def refuse(request: AlterConfigsRequest, code: ErrorCode) -> AlterConfigsResponse:
     """Every resource answers the error."""
-    return AlterConfigsResponse(
-        responses=[
-            AlterConfigsResourceResponse(
-                error_code=int(code),
-                error_message=None,
-                resource_type=resource.resource_type,
-                resource_name=resource.resource_name,
-            )
-            for resource in request.resources
-        ]
-    )
+    outcomes = refused(request.resources, code)
+    return AlterConfigsResponse(responses=responses(AlterConfigsResourceResponse, outcomes))

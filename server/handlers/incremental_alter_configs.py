@@ -8,7 +8,7 @@
 
 from barnabas.server.configs.alter import Change
 from barnabas.server.configs.alterations import Alteration
-from barnabas.server.configs.requests import alter_all
+from barnabas.server.configs.requests import alter_all, refused, responses
 from barnabas.server.context import RequestContext
 from barnabas.server.handlers import Versions
 from barnabas.wire.error_codes import ErrorCode
@@ -30,16 +30,9 @@ async def handle(
         (resource.resource_type, resource.resource_name, _change(resource, request.validate_only))
         for resource in request.resources
     ]
+    outcomes = await alter_all(context.broker, changes)
     return IncrementalAlterConfigsResponse(
-        responses=[
-            AlterConfigsResourceResponse(
-                error_code=int(outcome.code),
-                error_message=outcome.message,
-                resource_type=outcome.resource_type,
-                resource_name=outcome.resource_name,
-            )
-            for outcome in await alter_all(context.broker, changes)
-        ]
+        responses=responses(AlterConfigsResourceResponse, outcomes)
     )
 
 
@@ -52,14 +45,7 @@ def refuse(
     request: IncrementalAlterConfigsRequest, code: ErrorCode
 ) -> IncrementalAlterConfigsResponse:
     """Every resource answers the error."""
+    outcomes = refused(request.resources, code)
     return IncrementalAlterConfigsResponse(
-        responses=[
-            AlterConfigsResourceResponse(
-                error_code=int(code),
-                error_message=None,
-                resource_type=resource.resource_type,
-                resource_name=resource.resource_name,
-            )
-            for resource in request.resources
-        ]
+        responses=responses(AlterConfigsResourceResponse, outcomes)
     )
