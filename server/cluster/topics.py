@@ -40,7 +40,8 @@ class Topics:
     async def auto_create(self, name: str) -> None:
         """Create a topic that a client asked about, with the broker's defaults.
 
-        The caller answers LEADER_NOT_AVAILABLE. Raises ApiError.
+        The caller answers LEADER_NOT_AVAILABLE. While another request is creating it, this one
+        does not wait: the client asks again, as it has to with Kafka. Raises ApiError.
         """
         if name in self._metadata.topics or name in self._creating:
             return
