@@ -1,9 +1,8 @@
 """Bringing producer state up to an offset: from the newest snapshot and the batches behind it."""
 
 from barnabas.storage.batch_reader import read_batches
-from barnabas.storage.producer_entry import AppendOrigin
 from barnabas.storage.producer_state import ProducerState
-from barnabas.storage.producer_updates import ProducerUpdates
+from barnabas.storage.producer_updates import replay
 from barnabas.storage.segment import Segment
 from barnabas.storage.segments import Segments
 
@@ -51,6 +50,4 @@ def _replay(producers: ProducerState, segment: Segment, start: int, end: int) ->
         if header.base_offset >= end:
             return
         if header.has_producer_id:
-            updates = ProducerUpdates(producers, AppendOrigin.REPLICATION)
-            updates.add(chunk, header)
-            updates.commit()
+            replay(producers, chunk, header)

@@ -66,11 +66,7 @@ class ProducerUpdates:
             entry.check_transaction(header.is_transactional, first)
         if self._origin is AppendOrigin.CLIENT:
             entry.check_sequence(epoch, header.base_sequence, first)
-        entry.add_batch(
-            epoch, header.last_sequence, first, header.last_offset, header.max_timestamp
-        )
-        if header.is_transactional and entry.current_transaction_first_offset < 0:
-            entry.current_transaction_first_offset = first
+        if _note_data(entry, header):
             self._started[first] = header.producer_id
 
     def _add_marker(self, buffer: Buffer, header: BatchHeader, transaction_version: int) -> None:
@@ -98,3 +94,41 @@ class ProducerUpdates:
         for first_offset, producer_id in self._started.items():
             self._state.ongoing[first_offset] = producer_id
         return [(completed, self._state.complete(completed)) for completed in self._completed]
+
+
+def _note_data(entry: ProducerEntry, header: BatchHeader) -> bool:
+    """Take a data batch into its producer's entry; True if a transaction begins with it."""
+    first = header.base_offset
+    entry.add_batch(
+        header.producer_epoch,
+        header.last_sequence,
+        first,
+        header.last_offset,
+        header.max_timestamp,
+    )
+    if header.is_transactional and entry.current_transaction_first_offset < 0:
+        entry.current_transaction_first_offset = first
+        return True
+    return False
+
+
+def replay(
+    state: ProducerState, buffer: Buffer, header: BatchHeader
+) -> list[tuple[CompletedTransaction, int]]:
+    """Take in a batch that is in the log already: the transactions it ends, as from `commit`.
+
+    Nothing can be wrong with it, so that entries are changed in place: whole segments are
+    replayed, while the broker waits.
+    """
+    if header.is_control:
+        updates = ProducerUpdates(state, AppendOrigin.REPLICATION)
+        updates.add(buffer, header)
+        return updates.commit()
+    producer_id = header.producer_id
+    entry = state.producers.get(producer_id)
+    if entry is None:
+        entry = ProducerEntry(producer_id)
+        state.replace(entry)
+    if _note_data(entry, header):
+        state.ongoing[header.base_offset] = producer_id
+    return []

@@ -12,9 +12,8 @@ from barnabas.storage.batch import MAGIC_V2, crc_is_valid
 from barnabas.storage.batch_reader import FoundBatch, read_batches
 from barnabas.storage.errors import CorruptBatch
 from barnabas.storage.leader_epochs import LeaderEpochs
-from barnabas.storage.producer_entry import AppendOrigin
 from barnabas.storage.producer_state import ProducerState
-from barnabas.storage.producer_updates import ProducerUpdates
+from barnabas.storage.producer_updates import replay
 from barnabas.storage.segment import Segment
 
 
@@ -59,9 +58,7 @@ def _valid_batches(segment: Segment, size: int) -> Iterator[FoundBatch]:
 def _replay(segment: Segment, producers: ProducerState, found: FoundBatch) -> None:
     _, header, chunk = found
     if header.has_producer_id:
-        updates = ProducerUpdates(producers, AppendOrigin.REPLICATION)
-        updates.add(chunk, header)
-        for completed, stable_offset in updates.commit():
+        for completed, stable_offset in replay(producers, chunk, header):
             if completed.is_aborted:
                 segment.note_aborted(completed, stable_offset)
     producers.map_end_offset = header.next_offset

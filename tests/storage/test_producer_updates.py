@@ -9,7 +9,7 @@ from barnabas.storage.errors import OutOfOrderSequence
 from barnabas.storage.fs import REAL
 from barnabas.storage.producer_entry import AppendOrigin
 from barnabas.storage.producer_state import ProducerState
-from barnabas.storage.producer_updates import ProducerUpdates, marker_of
+from barnabas.storage.producer_updates import ProducerUpdates, marker_of, replay
 from barnabas.storage.records import Record
 
 from .logs import NOW_MS
@@ -105,3 +105,24 @@ def test_only_transaction_markers_mean_something(state: ProducerState) -> None:
     updates.add(other, parse_header(other))
     updates.commit()
     assert state.producers == {}
+
+
+def test_a_replay_leads_to_what_the_appends_led_to(tmp_path: Path) -> None:
+    batches = [
+        data(0, 0, 1, transactional=False),
+        data(1, 0, 7),
+        data(2, 1, 1, transactional=False),
+        data(3, 0, 8),
+        *(data(offset, offset, 7) for offset in range(4, 11)),
+        marker(11, commit=False, producer_id=7),
+        data(12, 11, 7),
+        marker(13, commit=True, producer_id=8),
+    ]
+    appended, replayed = (ProducerState(REAL, str(tmp_path)) for _ in range(2))
+    for buffer, header in batches:
+        updates = ProducerUpdates(appended, AppendOrigin.REPLICATION)
+        updates.add(buffer, header)
+        assert replay(replayed, buffer, header) == updates.commit()
+    assert replayed.producers == appended.producers
+    assert replayed.ongoing == appended.ongoing == {12: 7}
+    assert replayed.first_unstable_offset() == appended.first_unstable_offset() == 1
