@@ -8,6 +8,7 @@ Raw non-blocking socket on the event loop. What keeps a client from hurting the 
 * While answers wait in the outbox nothing more is read: a client that does not read its
   answers stops being served, and costs one answer's head and some open files. So it is while
   a thread reads from the disk what is to be sent next.
+* Under `queued.max.request.bytes` a large frame is read on only while there is memory for it.
 * At most `FAIR_REQUESTS` are served in one go before other connections get their turn.
 
     open --(peer closes, bad frame, I/O error, broker stops)--> closed
@@ -22,6 +23,7 @@ from typing import Protocol
 from barnabas.server.outbox import Outbox
 from barnabas.server.reactor import watcher
 from barnabas.server.read_ahead import ReadAhead
+from barnabas.server.request_memory import RequestMemory
 from barnabas.wire.api import ApiKey
 from barnabas.wire.connection import Encoded
 from barnabas.wire.errors import ProtocolError
@@ -29,6 +31,8 @@ from barnabas.wire.frame import FrameBuffer
 
 FAIR_REQUESTS = 64
 SHRINK_ABOVE_BYTES = 64 * 1024
+# Every connection has a buffer for frames up to this size; larger ones need memory of their own.
+SMALL_FRAME_BYTES = 16 * 1024
 _FETCH = int(ApiKey.FETCH)
 _GONE = {errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED, errno.ETIMEDOUT, errno.ENOTCONN}
 
@@ -51,6 +55,10 @@ class Owner(Protocol):
     def read_ahead(self) -> ReadAhead:
         """Reads from disks what is not in memory."""
 
+    @property
+    def request_memory(self) -> RequestMemory | None:
+        """What frames are taken from; None if it is not limited."""
+
     def closed(self, connection: "Connection", reason: str) -> None:
         """The connection is gone."""
 
@@ -59,10 +67,13 @@ class Connection:
     """A client's socket and what is in progress on it."""
 
     __slots__ = (
+        "_claimed_bytes",
         "_clock_ms",
         "_fd",
         "_has_writer",
+        "_is_short",
         "_loop",
+        "_memory",
         "_owner",
         "_pending",
         "_process",
@@ -110,6 +121,10 @@ class Connection:
         self._fd = sock.fileno()
         self._owner = owner
         self._process = owner.process
+        self._memory = owner.request_memory
+        self._claimed_bytes = 0
+        # Whether it waits for memory.
+        self._is_short = False
         self._pending: Pending | None = None
         # `_unsent`: answers wait for the socket (then there is a writer) or for a disk.
         self._reading = self._unsent = self._has_writer = self._pumping = False
@@ -117,8 +132,11 @@ class Connection:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a request is in progress or an answer unsent: then it is not idle."""
-        return self._pending is not None or bool(self.outbox)
+        """Whether a request is in progress or an answer unsent: then it is not idle.
+
+        Nor is a connection that is kept from sending its request.
+        """
+        return self._pending is not None or bool(self.outbox) or self._is_short
 
     # What the owner calls.
 
@@ -160,6 +178,8 @@ class Connection:
         self._write_off()
         self.outbox.clear()
         self.frames.clear()
+        if self._memory is not None:
+            self._settle_memory(self._memory)
         self.sock.close()
         self._owner.closed(self, reason)
 
@@ -187,8 +207,10 @@ class Connection:
         self.last_active_ms = self._clock_ms()
         if self._pending is None:
             self._pump()
-        else:
-            self._look_behind_parked()
+            return
+        if self._memory is not None:
+            self._settle_memory(self._memory)
+        self._look_behind_parked()
 
     def _pump(self) -> None:
         """Serve the whole requests that have come, then send what they were answered."""
@@ -209,6 +231,8 @@ class Connection:
             self.close(f"the client sent {error}")
         finally:
             self._pumping = False
+        if self._memory is not None:
+            self._settle_memory(self._memory)
         if self.outbox:
             self._flush()
         if not self.closed and not self._unsent:
@@ -233,6 +257,30 @@ class Connection:
             self._read_off()
         else:
             self._read_on()
+
+    def _settle_memory(self, memory: RequestMemory) -> None:
+        """Hold as much as the frame that waits or has begun needs; without it, stop reading."""
+        size = self.frames.begun_bytes()
+        wanted = size if size > SMALL_FRAME_BYTES else 0
+        more = wanted - self._claimed_bytes
+        if more > 0:
+            self._is_short = not memory.take(self, more)
+            if self._is_short:
+                self._read_off()
+                return
+        else:
+            memory.forget(self)
+            self._is_short = False
+        self._claimed_bytes = wanted
+        if more < 0:
+            self.shrink()
+            memory.give_back(-more)
+
+    def memory_granted(self, size: int) -> None:
+        """The frame that has begun may come."""
+        self._claimed_bytes += size
+        self._is_short = False
+        self._read_on()
 
     def _flush(self) -> None:
         outbox = self.outbox
@@ -279,7 +327,7 @@ class Connection:
             self._loop.remove_writer(self.sock)
 
     def _read_on(self) -> None:
-        if not self._reading and not self._unsent:
+        if not self._reading and not self._unsent and not self._is_short:
             self._reading = True
             self._watch(self._fd, self._readable)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from barnabas.server.connection import Connection
 from barnabas.server.read_ahead import ReadAhead
+from barnabas.server.request_memory import RequestMemory
 
 BACKLOG = 512
 ACCEPTS_AT_ONCE = 64
@@ -31,6 +32,7 @@ class Limits:
     max_idle_ms: int = 600_000
     send_buffer_bytes: int = -1
     receive_buffer_bytes: int = -1
+    max_request_bytes: int = -1
 
 
 class Population:
@@ -39,6 +41,8 @@ class Population:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.read_ahead = ReadAhead()
+        limit_bytes = limits.max_request_bytes
+        self.request_memory = RequestMemory(limit_bytes) if limit_bytes > 0 else None
         self.connections: set[Connection] = set()
         self._by_ip: Counter[str] = Counter()
 
@@ -100,6 +104,7 @@ class Listener:
         self._population = population
         self.process = process
         self.read_ahead = population.read_ahead
+        self.request_memory = population.request_memory
         self._clock_ms = clock_ms
         self._on_event = on_event
         self._socket: socket.socket | None = None

@@ -54,4 +54,5 @@ def limits_of(config: BrokerConfig) -> Limits:
         max_idle_ms=config.connections_max_idle_ms,
         send_buffer_bytes=config.socket_send_buffer_bytes,
         receive_buffer_bytes=config.socket_receive_buffer_bytes,
+        max_request_bytes=config.queued_max_request_bytes,
     )

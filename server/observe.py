@@ -154,6 +154,17 @@ def _requests(broker: "Broker") -> None:
             connections,
         ),
     )
+    memory = broker.population.request_memory
+    if memory is not None:
+        prefix = "kafka_network_socketserver_memorypool"
+        broker.metrics.gauge(
+            f"{prefix}available",
+            "bytes left of queued.max.request.bytes",
+            lambda: memory.available_bytes,
+        )
+        broker.metrics.gauge(
+            f"{prefix}used", "bytes of large requests being received", lambda: memory.used_bytes
+        )
 
 
 def _api_name(key: int) -> str:

@@ -80,6 +80,16 @@ class FrameBuffer:
         (length,) = _LENGTH.unpack_from(self._buffer, self._start)
         return bool(waiting - LENGTH_BYTES >= length or length > self.max_frame_bytes)
 
+    def begun_bytes(self) -> int:
+        """The size of the frame that waits or has begun to come, its length included.
+
+        0 until its length is here, and for a length that `next_frame` refuses.
+        """
+        if self._end - self._start < LENGTH_BYTES:
+            return 0
+        (length,) = _LENGTH.unpack_from(self._buffer, self._start)
+        return LENGTH_BYTES + int(length) if 0 <= length <= self.max_frame_bytes else 0
+
     def peek_api_key(self) -> int | None:
         """The API key of the frame behind the present one, as soon as its six bytes are here."""
         if self._end - self._start < LENGTH_BYTES + 2:

@@ -53,9 +53,11 @@ num.io.threads int 8 high cluster-wide [1..]
 background.threads int 10 high cluster-wide [1..]
     Kafka's threads for background work.
 queued.max.requests int 500 high [1..]
-    Requests that may wait to be handled before reading stops.
+    Kafka's queue between network and request threads; reported only, a connection has one
+    request at a time here, and what it sends behind that waits in its socket.
 queued.max.request.bytes long -1 medium
-    Bytes of requests that may be in progress before reading stops; -1 for no limit.
+    Bytes of requests above 16 KB that may be received at a time; beyond it, connections with
+    such a request to come wait their turn; -1 for no limit.
 request.timeout.ms int 30000 high
     How long this broker waits for the answer to a request of its own.
 max.request.partition.size.limit int 2000 medium [1..]

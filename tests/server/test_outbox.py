@@ -4,6 +4,7 @@ import os
 import socket
 import threading
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -85,7 +86,7 @@ def test_one_flush_sends_a_fair_share_even_if_the_reader_keeps_pace(pair: Pair, 
     while not outbox.flush():
         left.append(outbox.unsent_bytes)
     left.append(0)
-    shares = [before - after for before, after in zip(left, left[1:], strict=False)]
+    shares = [before - after for before, after in pairwise(left)]
     assert max(shares) < 2 * FAIR_FILE_BYTES
     assert sum(shares) == FILE_BYTES
     assert reader.all(pair[0]) == os.pread(fd, FILE_BYTES, 0)

@@ -162,3 +162,21 @@ def test_the_key_of_the_next_frame_shows_before_it_is_whole() -> None:
     feed(buffer, b"\x12", 64)
     assert buffer.peek_api_key() == 18
     assert not buffer.has_frame()
+
+
+def test_the_size_of_the_next_frame_shows_as_soon_as_its_length_is_here() -> None:
+    buffer = FrameBuffer(max_frame_bytes=1000)
+    assert buffer.begun_bytes() == 0
+    feed(buffer, b"\x00\x00\x00", 64)
+    assert buffer.begun_bytes() == 0
+    feed(buffer, b"\x64", 64)
+    assert buffer.begun_bytes() == 104
+
+
+@pytest.mark.parametrize("length", [b"\x00\x00\x03\xe9", b"\xff\xff\xff\xff"])
+def test_a_bad_length_has_no_size(length: bytes) -> None:
+    buffer = FrameBuffer(max_frame_bytes=1000)
+    room = buffer.writable()
+    room[:4] = length
+    buffer.received(4)
+    assert buffer.begun_bytes() == 0
