@@ -30,7 +30,7 @@ from barnabas.server.registry.store import (
     Znode,
     ZnodeError,
 )
-from barnabas.server.registry.tree import ROOT, require_valid
+from barnabas.server.registry.znode_names import ROOT, require_valid
 
 if TYPE_CHECKING:
     from barnabas.server.registry.ensemble import Ensemble

@@ -22,7 +22,8 @@ from binascii import crc32
 from collections.abc import Iterable, Iterator
 
 from barnabas.server.registry.store import ANY_VERSION, ZnodeError
-from barnabas.server.registry.tree import CREATED, DATA_CHANGED, DELETED, ROOT, Change, Node, Tree
+from barnabas.server.registry.tree import CREATED, DATA_CHANGED, DELETED, Change, Node, Tree
+from barnabas.server.registry.znode_names import ROOT
 
 FILE_MAGIC = b"BARNREG\x01"
 RECORD_MAGIC = b"ZNR\xb7"

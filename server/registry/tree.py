@@ -26,8 +26,8 @@ from barnabas.server.registry.store import (
     NotEmpty,
     Stat,
 )
+from barnabas.server.registry.znode_names import ROOT, require_valid, require_valid_name
 
-ROOT = "/"
 PERSISTENT = 0
 
 CREATED = 1
@@ -244,35 +244,6 @@ class Tree:
         parent.pzxid = change.before
         if change.node.ephemeral_owner:
             self.ephemerals.setdefault(change.node.ephemeral_owner, {})[change.path] = None
-
-
-def require_valid(path: str) -> None:
-    """Raise BadArguments for a path that ZooKeeper does not allow (its PathUtils)."""
-    if path == ROOT:
-        return
-    before, *names = path.split("/")
-    if before or not names:
-        raise BadArguments(path)
-    for name in names:
-        require_valid_name(path, name)
-
-
-def require_valid_name(path: str, name: str) -> None:
-    """Raise BadArguments for a `name` that ZooKeeper does not allow in a path."""
-    if name in ("", ".", ".."):
-        raise BadArguments(path)
-    if not (name.isascii() and name.isprintable()) and any(map(_is_forbidden, name)):
-        raise BadArguments(path)
-
-
-def _is_forbidden(character: str) -> bool:
-    """Control characters, surrogates, private use, and the specials at the end of the plane."""
-    return (
-        character <= "\x1f"
-        or "\x7f" <= character <= "\x9f"
-        or "\ud800" <= character <= "\uf8ff"
-        or "\ufff0" <= character <= "\uffff"
-    )
 
 
 def require_version(path: str, node: Node, version: int) -> None:

@@ -9,7 +9,8 @@ once (ZooKeeper's DataTree and ZKWatchManager).
 from collections.abc import Callable, Iterable
 
 from barnabas.server.registry.store import EventKind, Watch, WatchEvent
-from barnabas.server.registry.tree import CREATED, DELETED, ROOT, Change
+from barnabas.server.registry.tree import CREATED, DELETED, Change
+from barnabas.server.registry.znode_names import ROOT
 
 _Watchers = dict[tuple[int, Watch], None]
 Deliver = Callable[[int, Watch, WatchEvent], None]

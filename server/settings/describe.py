@@ -7,9 +7,10 @@ and show no value. Source: kafka.server.ConfigHelper.
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from barnabas.server.config import BrokerConfig, default_text
+from barnabas.server.settings.java_text import to_text
 from barnabas.server.settings.names import base_name
 from barnabas.server.settings.table import READ_ONLY, Setting, settings
 from barnabas.server.settings.topics import TOPIC_SETTINGS
@@ -118,28 +119,6 @@ def broker_synonyms(name: str) -> tuple[str, ...]:
         return BROKER_SYNONYMS[name]
     base = base_name(name)
     return (name,) if base == name else (name, base)
-
-
-def to_text(kind: Kind, value: Any) -> str | None:
-    """A typed value as Java prints it."""
-    if value is None:
-        return None
-    if kind.name == "BOOLEAN":
-        return "true" if value else "false"
-    if kind.name == "LIST":
-        return ",".join(value)
-    if kind.name == "DOUBLE":
-        return _java_double(value)
-    return str(value)
-
-
-def _java_double(value: float) -> str:
-    if value == 0 or 1e-3 <= abs(value) < 1e7:
-        return repr(float(value))
-    exponent = int(f"{value:e}".partition("e")[2])
-    digits = repr(value).partition("e")[0].replace(".", "").strip("-0")
-    sign = "-" if value < 0 else ""
-    return f"{sign}{digits[0]}.{digits[1:] or '0'}E{exponent}"
 
 
 def _inherited_entries(config: BrokerConfig) -> list[ConfigEntry]:

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 from barnabas.server.config import TYPED
-from barnabas.server.settings.describe import to_text
+from barnabas.server.settings.java_text import to_text
 from barnabas.server.settings.table import AREAS, Setting, settings
 from barnabas.server.settings.topics import TOPIC_SETTINGS
 from barnabas.storage.log_config import SETTINGS as LOG_SETTINGS

@@ -4,11 +4,9 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from barnabas.server.metrics import QUANTILES, Histogram, Metrics, Source, exporter
+from barnabas.server.metrics import Metrics, Source, exporter
 
 Sample = tuple[str, tuple[tuple[str, str], ...]]
 
@@ -88,32 +86,6 @@ def test_values_that_live_elsewhere_are_read_when_scraped() -> None:
 
 def test_the_process_is_shown_too() -> None:
     assert _scrape(Metrics())["process_resident_memory_bytes", ()] > 1_000_000
-
-
-@given(st.lists(st.integers(0, 2**40 - 1), min_size=1, max_size=50))
-def test_quantiles_are_found_to_within_a_fifth(values: list[int]) -> None:
-    histogram = Histogram()
-    for value in values:
-        histogram.record(value)
-    ordered = sorted(values)
-    for quantile, found in zip(QUANTILES, histogram.recent_quantiles(0.0), strict=True):
-        exact = next(v for n, v in enumerate(ordered, 1) if n >= quantile * len(ordered))
-        assert found == pytest.approx(exact, rel=0.2)
-    assert histogram.count == len(values)
-    assert histogram.total == sum(values)
-
-
-def test_quantiles_follow_the_present() -> None:
-    histogram = Histogram()
-    for _ in range(1_000):
-        histogram.record(1)
-    assert histogram.recent_quantiles(now_s=100.0)[0] == 1
-    for _ in range(10):
-        histogram.record(1_000)
-    assert histogram.recent_quantiles(now_s=110.0)[0] == pytest.approx(1_000, rel=0.2)
-    assert histogram.recent_quantiles(now_s=170.0)[0] == pytest.approx(1_000, rel=0.2)
-    assert histogram.recent_quantiles(now_s=171.0) == [0.0] * len(QUANTILES)
-    assert histogram.count == 1_010
 
 
 def test_prometheus_client_is_imported_only_to_export() -> None:

@@ -19,7 +19,7 @@ from barnabas.server.registry.store import (
     Stat,
     ZnodeError,
 )
-from barnabas.server.registry.tree import Change, Tree, require_valid
+from barnabas.server.registry.tree import Change, Tree
 
 
 @dataclass(frozen=True)
@@ -219,17 +219,3 @@ def test_the_operation_that_ends_a_path_in_a_number_still_checks_the_path() -> N
     with pytest.raises(BadArguments):
         tree.create("/..", None, trees.PERSISTENT, False, 1, 1)
     assert tree.create("/..", None, trees.PERSISTENT, True, 1, 1).path == "/..0000000001"
-
-
-@pytest.mark.parametrize(
-    "path",
-    ["/\x01", "/\x1f", "/\x7f", "/\x9f", "/\ud800", "/\ue000", "/\uf8ff", "/\ufff0", "/\uffff"],
-)
-def test_characters_zookeeper_does_not_take(path: str) -> None:
-    with pytest.raises(BadArguments):
-        require_valid(path)
-
-
-@pytest.mark.parametrize("path", ["/ ", "/\xa0", "/\ud7ff", "/\uf900", "/\U0001f600", "/.a", "/a."])
-def test_characters_zookeeper_takes(path: str) -> None:
-    require_valid(path)

@@ -15,9 +15,7 @@ from barnabas.server.settings.describe import (
     describe_broker,
     describe_cluster_default,
     describe_topic,
-    to_text,
 )
-from barnabas.server.settings.limits import KINDS
 from barnabas.storage.setting_types import InvalidSetting
 
 WIRE = Path(__file__).parents[4] / "shared" / "golden" / "wire"
@@ -155,17 +153,3 @@ def test_internal_settings_are_hidden_and_our_own_are_shown_unless_posing() -> N
     posing = {e.name for e in describe_broker(load_config(overrides=["barnabas.pose.as=3.9"]))}
     assert "zookeeper.connect" in posing
     assert not {"barnabas.http.port", "group.streams.max.size"} & posing
-
-
-@pytest.mark.parametrize(
-    ("kind", "value", "text"),
-    [
-        ("boolean", True, "true"), ("list", ("a", "b"), "a,b"), ("list", (), ""),
-        ("int", 5, "5"), ("string", None, None), ("double", 0.5, "0.5"), ("double", 1.0, "1.0"),
-        ("double", 1.7976931348623157e308, "1.7976931348623157E308"), ("double", 1e-5, "1.0E-5"),
-        ("double", 12345678.0, "1.2345678E7"), ("double", 1e7, "1.0E7"), ("double", 0.001, "0.001"),
-        ("double", 9999999.0, "9999999.0"), ("double", -2.5e20, "-2.5E20"), ("double", 0.0, "0.0"),
-    ],
-)  # fmt: skip
-def test_values_are_written_as_java_writes_them(kind: str, value: object, text: str | None) -> None:
-    assert to_text(KINDS[kind], value) == text
