@@ -18,7 +18,13 @@ async def serve_controlled(
     load: Callable[[Mapping[str, str]], BrokerConfig], stopping: asyncio.Event
 ) -> int:
     """Serve until `stopping` is set; the exit code."""
-    host = Host(load)
+    host, failures = Host(load), list[str]()
+
+    def failed(reason: str) -> None:
+        failures.append(reason)
+        stopping.set()
+
+    host.on_failed = failed
     try:
         await host.open()
     except StartFailed as error:
@@ -28,5 +34,8 @@ async def serve_controlled(
     assert host.http is not None
     print(f"control on http://{host.config.barnabas_http_host}:{host.http.port}", flush=True)
     await stopping.wait()
+    if failures:
+        await host.crash()  # there is no disk left for an end in good order
+        print(f"barnabas: {failures[0]}", file=sys.stderr)
     await host.close()
-    return 0
+    return 1 if failures else 0

@@ -49,6 +49,8 @@ class Host:
         self.faults = Faults()
         self.seen = SeenRequests()
         self.http: HttpServer | None = None
+        # Called when a broker cannot go on, with the reason.
+        self.on_failed: Callable[[str], object] = lambda reason: None
 
     # Life.
 
@@ -176,6 +178,7 @@ class Host:
         bound = zip(self.config.endpoints, broker.listeners, strict=True)
         self.endpoints = [each._replace(port=listener.port) for each, listener in bound]
         self._pinned["listeners"] = ",".join(map(str, self.endpoints))
+        broker.failed.add_done_callback(lambda failed: self.on_failed(failed.result()))
         self._broker = broker
 
     async def _stop(self) -> None:

@@ -18,14 +18,18 @@ from tests.server.records import make_batch, produce
 LARGEST_FILE_BYTES = 200_000
 
 
-@pytest.fixture
-def process(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+CONTROL = ("--set", "barnabas.http.port=0", "--set", "barnabas.http.control=true")
+
+
+@pytest.fixture(params=[(), CONTROL], ids=["alone", "controlled"])
+def process(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[str]]:
     """A broker whose files cannot grow beyond a limit."""
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE_BYTES, LARGEST_FILE_BYTES))
 
     arguments = ["start", "--listen", "127.0.0.1:0", "--data-dir", str(tmp_path)]
+    arguments += request.param
     with subprocess.Popen(
         [sys.executable, "-m", "barnabas", *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=limit,
