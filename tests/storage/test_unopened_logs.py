@@ -1,11 +1,14 @@
 """Data directories with as much to recover as is worth a child."""
 
 import logging
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from barnabas.storage.errors import LogDirectoryLocked
 from barnabas.storage.fs import FileSystem
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_manager import LogManager
@@ -117,4 +120,46 @@ def test_a_damaged_index_that_only_opening_shows_goes_to_a_child_too(
         assert log is not None and log.load_report.recovered_segments == [0]
         (note,) = log.load_report.notes
         assert "are not whole entries" in note
+    manager.close()
+
+
+# Opens a data directory with much to recover.
+STARTER = """
+import subprocess
+import sys
+import time
+from barnabas.storage.log_config import LogConfig
+from barnabas.storage.log_manager import LogManager
+print("starting", flush=True)
+LogManager([sys.argv[1]]).open(lambda topic: LogConfig(), 0)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("after_seconds", [0.05, 0.15, 0.3])
+def test_a_start_that_is_killed_half_way_is_made_again(crashed: Path, after_seconds: float) -> None:
+    starter = subprocess.Popen(
+        [sys.executable, "-c", STARTER, str(crashed)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    with starter:
+        assert starter.stdout is not None
+        starter.stdout.readline()
+        time.sleep(after_seconds)  # somewhere in the middle is the point
+        starter.kill()
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            manager = opened(crashed)
+            break
+        except LogDirectoryLocked:  # by the child, which is about to notice
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    for partition in ORDERS[:LOGS]:
+        log = manager.get(partition)
+        assert log is not None and log.log_end_offset == BATCHES
+        (producer,) = log.producer_entries()
+        assert producer.last_sequence == BATCHES - 1
+        assert len(log.segments.first.offset_index.entries()) == BATCHES - 1
     manager.close()
