@@ -18,42 +18,49 @@ from barnabas.storage.transaction_index import AbortedTransaction
 def candidate_of(log: ManagedLog, now_ms: int) -> Candidate:
     """How far a log could be compacted, and how dirty it is; raises a StorageError."""
     config = log.config
-    active = log.active_segment
+    active_base = log.active_segment.base_offset
     first_dirty = first_dirty_offset(
         log.data_directory.clean_offsets.get(log.partition),
         log.log_start_offset,
         log.log_end_offset,
     )
     closed = list(log.segments)[:-1]
-    dirty = log.segments.between(first_dirty, active.base_offset)
-    ages: list[DirtySegment] = []
-    if config.min_compaction_lag_ms > 0 or config.max_compaction_lag_ms < FOREVER:
-        ages = [
-            DirtySegment(each.base_offset, log.first_timestamp_of(each), log.age_of(each))
-            for each in dirty
-            if each is not active
-        ]
+    dirty = [
+        each
+        for each in log.segments.between(first_dirty, active_base)
+        if each is not log.active_segment
+    ]
+    ages = _ages(log, dirty)
     stop = first_uncleanable_offset(
         ages,
         first_dirty,
         log.last_stable_offset,
-        active.base_offset,
+        active_base,
         config.min_compaction_lag_ms,
         now_ms,
     )
     reached = log.segments.floor(stop)
-    stop = active.base_offset if reached is None else reached.base_offset
-    clean = [each for each in closed if each.base_offset < first_dirty]
-    cleanable = [each for each in dirty if each.base_offset < stop]
+    stop = active_base if reached is None else reached.base_offset
     return Candidate(
         log.partition,
         first_dirty,
         stop,
-        sum(each.size_bytes for each in clean),
-        sum(each.size_bytes for each in cleanable),
+        sum(each.size_bytes for each in closed if each.base_offset < first_dirty),
+        sum(each.size_bytes for each in dirty if each.base_offset < stop),
         config.min_cleanable_dirty_ratio,
         is_overdue(ages, config.max_compaction_lag_ms, now_ms),
     )
+
+
+def _ages(log: ManagedLog, dirty: list[Segment]) -> list[DirtySegment]:
+    """How old segments are, if any setting asks for it: it takes a look into each of them."""
+    config = log.config
+    if config.min_compaction_lag_ms <= 0 and config.max_compaction_lag_ms >= FOREVER:
+        return []
+    return [
+        DirtySegment(each.base_offset, log.first_timestamp_of(each), log.age_of(each))
+        for each in dirty
+    ]
 
 
 def job_of(

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable
 
 from barnabas.storage import checkpoints, clean_shutdown
+from barnabas.storage.checkpoint_contents import OFFSETS_FOR
 from barnabas.storage.checkpoints import Offsets
 from barnabas.storage.data_directory_files import DataDirectoryFiles
 from barnabas.storage.directory_names import (
@@ -241,38 +242,4 @@ class DataDirectory(DataDirectoryFiles):
 
     def offsets_for(self, checkpoint: str) -> Offsets:
         """What a checkpoint file should say now."""
-        return _OFFSETS_FOR[checkpoint](self)
-
-
-def _recovery_points(directory: DataDirectory) -> Offsets:
-    return {partition: log.recovery_point for partition, log in directory.logs.items()}
-
-
-def _log_starts(directory: DataDirectory) -> Offsets:
-    """Only starts that the segments do not show."""
-    return {
-        partition: log.log_start_offset
-        for partition, log in directory.logs.items()
-        if log.log_start_offset > log.segments.first.base_offset
-    }
-
-
-def _high_watermarks(directory: DataDirectory) -> Offsets:
-    return {partition: log.high_watermark for partition, log in directory.logs.items()}
-
-
-def _clean_offsets(directory: DataDirectory) -> Offsets:
-    """Without those of partitions that are not here any more."""
-    return {
-        partition: offset
-        for partition, offset in directory.clean_offsets.items()
-        if partition in directory.logs
-    }
-
-
-_OFFSETS_FOR = {
-    checkpoints.RECOVERY_POINT: _recovery_points,
-    checkpoints.LOG_START: _log_starts,
-    checkpoints.REPLICATION: _high_watermarks,
-    checkpoints.CLEANER: _clean_offsets,
-}
+        return OFFSETS_FOR[checkpoint](self.logs, self.clean_offsets)
