@@ -26,34 +26,12 @@ from barnabas.storage.log_flush import Flush
 from barnabas.storage.log_manager_config import LogManagerConfig
 from barnabas.storage.managed_log import ManagedLog
 from barnabas.storage.partition_metadata import sync_topic_ids
+from barnabas.storage.periodic_task import Task
 from barnabas.storage.retention import count_above_size, count_below_start, count_expired
 
 SLICE_LOGS = 100
 _SOON_MS = 1_000
 """How soon closed segments are flushed, and how late what is due may be deleted."""
-
-Sweep = Callable[[int], Iterator[None]]
-"""Begins a sweep at a time; yields wherever it may be interrupted."""
-
-
-class _Task:
-    """A sweep with its interval."""
-
-    def __init__(self, interval_ms: int, sweep: Sweep) -> None:
-        self.interval_ms = interval_ms
-        self.due_ms = FOREVER
-        self._sweep = sweep
-        self._running: Iterator[None] | None = None
-
-    def run(self, now_ms: int) -> None:
-        """Do the next slice if it is time."""
-        if self.due_ms > now_ms:
-            return
-        if self._running is None:
-            self._running = self._sweep(now_ms)
-        if next(self._running, self) is self:
-            self._running = None
-            self.due_ms = now_ms + self.interval_ms
 
 
 class LogMaintenance:
@@ -75,13 +53,13 @@ class LogMaintenance:
         self._flushing: set[ManagedLog] = set()
         self._syncing_topic_ids: set[DataDirectory] = set()
         self._tasks = [
-            _Task(config.retention_check_interval_ms, self._sweep_retention),
-            _Task(_SOON_MS, self._sweep_closed_segments),
-            _Task(_SOON_MS, self._delete),
-            _Task(config.flush_interval_ms, self._sweep_flush_ms),
-            _Task(config.producer_id_check_interval_ms, self._sweep_producers),
+            Task(config.retention_check_interval_ms, self._sweep_retention),
+            Task(_SOON_MS, self._sweep_closed_segments),
+            Task(_SOON_MS, self._delete),
+            Task(config.flush_interval_ms, self._sweep_flush_ms),
+            Task(config.producer_id_check_interval_ms, self._sweep_producers),
             *(
-                _Task(interval_ms, partial(self._write_checkpoint, name))
+                Task(interval_ms, partial(self._write_checkpoint, name))
                 for name, interval_ms in (
                     (checkpoints.RECOVERY_POINT, config.recovery_point_interval_ms),
                     (checkpoints.LOG_START, config.log_start_interval_ms),
