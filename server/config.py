@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from barnabas.server.endpoints import Endpoint
-from barnabas.server.properties import MalformedProperties, parse_properties
 from barnabas.server.settings.checks import (
     advertised_of,
     check_together,
@@ -24,6 +23,7 @@ from barnabas.server.settings.checks import (
 )
 from barnabas.server.settings.dynamic import check_dynamic_layer
 from barnabas.server.settings.names import ConfigError, find_setting
+from barnabas.server.settings.sources import pairs_of, settings_of
 from barnabas.server.settings.table import Setting, settings
 from barnabas.server.settings.topics import log_config_of
 from barnabas.server.settings.typed import TypedSettings
@@ -48,9 +48,9 @@ def load_config(
     static: dict[str, str] = {}
     places: dict[str, str] = {}
     for file in files:
-        for name, value, place in _read(Path(file)):
+        for name, value, place in settings_of(Path(file)):
             static[name], places[name] = value, place
-    for name, value in _pairs(overrides):
+    for name, value in pairs_of(overrides):
         static[name], places[name] = value, "--set"
     return BrokerConfig(static, places)
 
@@ -244,33 +244,3 @@ def _with_synonyms(static: Mapping[str, str], places: Mapping[str, str]) -> dict
 def _release_of(pose_as: str) -> int:
     major = pose_as.strip().split(".")[0]
     return 4 if major.isdigit() and int(major) >= 4 else 3
-
-
-def _read(file: Path) -> list[tuple[str, str, str]]:
-    try:
-        properties = parse_properties(file.read_bytes())
-    except OSError as error:
-        raise ConfigError(f"{file} cannot be read: {error.strerror}") from None
-    except MalformedProperties as error:
-        raise ConfigError(f"{file}:{error.line}: {error}") from None
-    return [(each.name, each.value, f"{file}:{each.line}") for each in properties]
-
-
-def _pairs(overrides: Iterable[str] | Mapping[str, object]) -> Iterable[tuple[str, str]]:
-    if isinstance(overrides, Mapping):
-        for name, value in overrides.items():
-            yield name, _as_text(value)
-        return
-    for override in overrides:
-        name, equals, value = override.partition("=")
-        if not equals or not name.strip():
-            raise ConfigError(f"--set {override}: write it as name=value")
-        yield name.strip(), value.strip()
-
-
-def _as_text(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, (list, tuple)):
-        return ",".join(str(each) for each in value)
-    return str(value)

@@ -111,6 +111,14 @@ class ClusterMetadata:
             return None
         return topic.partitions[index]
 
+    def reachable(self, listener_name: str) -> list[tuple[BrokerInfo, Endpoint]]:
+        """The brokers that have this listener, and where."""
+        return [
+            (broker, broker.endpoints[listener_name])
+            for broker in self.brokers.values()
+            if listener_name in broker.endpoints
+        ]
+
     def leader_endpoint(self, info: PartitionInfo, listener_name: str) -> Endpoint | None:
         """Where the partition's leader is reached on a listener."""
         broker = self.brokers.get(info.leader_id)

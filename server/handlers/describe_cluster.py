@@ -54,19 +54,12 @@ def _check_endpoint_type(endpoint_type: int) -> None:
 
 
 def _brokers(context: RequestContext) -> list[DescribeClusterBroker]:
-    found = []
-    for broker in context.broker.metadata.brokers.values():
-        endpoint = broker.endpoints.get(context.listener_name)
-        if endpoint is not None:
-            found.append(
-                DescribeClusterBroker(
-                    broker_id=broker.broker_id,
-                    host=endpoint.host,
-                    port=endpoint.port,
-                    rack=broker.rack,
-                )
-            )
-    return found
+    return [
+        DescribeClusterBroker(
+            broker_id=broker.broker_id, host=endpoint.host, port=endpoint.port, rack=broker.rack
+        )
+        for broker, endpoint in context.broker.metadata.reachable(context.listener_name)
+    ]
 
 
 def refuse(request: DescribeClusterRequest, code: ErrorCode) -> DescribeClusterResponse:

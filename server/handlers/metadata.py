@@ -105,19 +105,12 @@ def _answer(
 
 
 def _brokers(context: RequestContext) -> list[MetadataResponseBroker]:
-    found = []
-    for broker in context.broker.metadata.brokers.values():
-        endpoint = broker.endpoints.get(context.listener_name)
-        if endpoint is not None:
-            found.append(
-                MetadataResponseBroker(
-                    node_id=broker.broker_id,
-                    host=endpoint.host,
-                    port=endpoint.port,
-                    rack=broker.rack,
-                )
-            )
-    return found
+    return [
+        MetadataResponseBroker(
+            node_id=broker.broker_id, host=endpoint.host, port=endpoint.port, rack=broker.rack
+        )
+        for broker, endpoint in context.broker.metadata.reachable(context.listener_name)
+    ]
 
 
 def _asked_topic(
