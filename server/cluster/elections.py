@@ -26,12 +26,6 @@ def offline_leader(
     return NO_LEADER, False
 
 
-def preferred_leader(replicas: Sequence[int], isr: Collection[int], live: Collection[int]) -> int:
-    """The first replica of the assignment if it is live and in sync, else NO_LEADER."""
-    first = replicas[0] if replicas else NO_LEADER
-    return first if first in live and first in isr else NO_LEADER
-
-
 def election_fault(info: PartitionInfo, live: Collection[int], unclean: bool) -> ApiError:
     """Why no election on request (preferred or unclean) is held among these brokers."""
     led = info.leader_id in live

@@ -26,9 +26,6 @@ from barnabas.server.registry.store import (
 
 TOPICS = "topics"
 BROKERS = "brokers"
-USERS = "users"
-CLIENTS = "clients"
-IPS = "ips"
 DEFAULT = "<default>"
 
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_")

@@ -51,20 +51,6 @@ def test_every_body_of_a_cluster_is_written_as_kafka_wrote_it(protocol: Protocol
     assert all(counts.values()), counts
 
 
-@pytest.mark.parametrize("protocol", golden.PROTOCOLS, ids=str)
-def test_notifications_and_tool_input(protocol: ProtocolVersion) -> None:
-    seen = set()
-    for row in golden.requests(protocol):
-        path, data = row.get("path", ""), (row.get("data") or "").encode()
-        if row["op"] == "create" and path.startswith("/isr_change_notification/"):
-            assert bodies.encode_partitions(bodies.decode_partitions(data)) == data
-            seen.add("isr")
-        elif row["op"] == "create" and path.startswith("/log_dir_event_notification/"):
-            assert bodies.encode_log_dir_event(bodies.decode_log_dir_event(data)) == data
-            seen.add("log_dir")
-    assert seen == ({"isr", "log_dir"} if protocol < (2, 7) else {"log_dir"})
-
-
 def test_feature_by_protocol() -> None:
     for protocol in ((3, 9), (3, 3)):
         assert bodies.encode_feature(protocol) == b'{"features":{},"version":2,"status":1}'
@@ -132,18 +118,6 @@ def test_blocks_of_another_size() -> None:
     data = bodies.encode_producer_id_block(block)
     assert data == b'{"version":1,"broker":3,"block_start":"5000","block_end":"5009"}'
     assert bodies.decode_producer_id_block(data) == block
-
-
-def test_tool_input() -> None:
-    targets = {("t1", 0): [2, 3], ("a", 1): [1]}
-    data = (
-        b'{"version":1,"partitions":[{"topic":"t1","partition":0,"replicas":[2,3]},'
-        b'{"topic":"a","partition":1,"replicas":[1]}]}'
-    )
-    assert bodies.encode_reassignment(targets) == data
-    assert bodies.decode_reassignment(data) == targets
-    election = b'{"version":1,"partitions":[{"topic":"t1","partition":1}]}'
-    assert bodies.encode_partitions([("t1", 1)]) == election
 
 
 def test_controllers_before_kraft() -> None:

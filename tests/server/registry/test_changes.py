@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.server.registry import bodies
+from barnabas.server.registry import notices
 from barnabas.server.registry.changes import PURGE_AFTER_MS, Changes
 from barnabas.server.registry.ensemble import Ensemble
 from barnabas.server.registry.errors import ControllerMoved
@@ -46,12 +46,12 @@ async def test_old_notifications_are_purged() -> None:
 
 async def test_the_controller_takes_away_what_it_has_read() -> None:
     epoch, (one, two) = await ruling(2)
-    await two.isr_changes.add(bodies.encode_partitions([("t1", 0)]))
-    await two.isr_changes.add(bodies.encode_partitions([("t1", 1)]))
+    await two.isr_changes.add(notices.encode_partitions([("t1", 0)]))
+    await two.isr_changes.add(notices.encode_partitions([("t1", 1)]))
     numbers = [n.number for n in await one.isr_changes.read_all()]
     await one.isr_changes.delete([*numbers, 7], epoch)
     assert await one.store.children("/isr_change_notification") == []
-    await two.log_dir_events.add(bodies.encode_log_dir_event(2))
+    await two.log_dir_events.add(notices.encode_log_dir_event(2))
     assert await one.store.children("/log_dir_event_notification") == ["log_dir_event_0000000000"]
     await one.controller.resign(epoch)
     await two.controller.elect(2, 2)
