@@ -20,6 +20,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from barnabas.server.registry import records
 from barnabas.server.registry.embedded import EmbeddedStore
@@ -40,7 +41,9 @@ from barnabas.server.registry.store import (
 )
 from barnabas.server.registry.tree import PERSISTENT, Change, Tree
 from barnabas.server.registry.watches import WatchTable
-from barnabas.storage.disk_work import Worker
+
+if TYPE_CHECKING:
+    from barnabas.storage.disk_work import Worker
 
 JOURNAL_NAME = "registry.journal"
 SESSION_TIMEOUT_MS = 18_000
@@ -58,7 +61,7 @@ class Ensemble:
         now_ms: Callable[[], int],
         journal_path: Path | None = None,
         *,
-        worker: Worker | None = None,
+        worker: "Worker | None" = None,
     ) -> None:
         """Open the tree kept at `journal_path`, or a new one in memory only.
 
@@ -208,7 +211,7 @@ class Ensemble:
             # The old file is whole and goes on growing.
             _log.warning("the registry's journal could not be compacted: %s", error)
 
-    def _open(self, path: Path, worker: Worker | None) -> None:
+    def _open(self, path: Path, worker: "Worker | None") -> None:
         self._journal, loaded = open_journal(path)
         if worker is not None:
             self._group_commit = GroupCommit(self._journal.sync, worker)

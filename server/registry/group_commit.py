@@ -7,14 +7,16 @@ with everybody else. So a thousand writes at once cost two calls, and a single o
 import asyncio
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
-from barnabas.storage.disk_work import Worker
+if TYPE_CHECKING:
+    from barnabas.storage.disk_work import Worker
 
 
 class GroupCommit:
     """Shares calls of `sync`, which are made in a worker."""
 
-    def __init__(self, sync: Callable[[], None], worker: Worker) -> None:
+    def __init__(self, sync: Callable[[], None], worker: "Worker") -> None:
         self._sync = sync
         self._worker = worker
         self._waiting: list[asyncio.Future[None]] = []
