@@ -283,5 +283,5 @@ class Broker:
         """Tell the parts that keep settings of their own."""
         if "barnabas.log.level" in names:
             self.logs.set_levels(self.config.barnabas_log_level)
-        self.population.limits = limits_of(self.config)
+        self.population.set_limits(limits_of(self.config))
         self.disks.reconfigure(log_manager_config(self.config))

@@ -1,71 +1,64 @@
 """A listening socket and the connections that came through it.
 
-Limits are Kafka's: `max.connections` (also per listener), `max.connections.per.ip` with its
-overrides, `connections.max.idle.ms`. A connection over a limit is accepted and closed at
-once, as Kafka does, so that the client sees an end and not a hang.
+How many there may be is Kafka's business (`connection_quotas`): a client beyond `max.connections`
+waits in the backlog, one beyond `max.connections.per.ip` is accepted and closed at once, so that
+it sees an end and not a hang. Idle ones are closed after `connections.max.idle.ms`.
 """
 
 import asyncio
 import socket
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
+from barnabas.server.clock import Clock
 from barnabas.server.connection import Connection
+from barnabas.server.connection_quotas import ConnectionQuotas, Limits
 from barnabas.server.read_ahead import ReadAhead
 from barnabas.server.request_memory import RequestMemory
 
 BACKLOG = 512
 ACCEPTS_AT_ONCE = 64
+ACCEPT_FAILED_PAUSE_MS = 100.0
 
 Process = Callable[[Connection, memoryview], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What bounds the connections; a broker has one of these."""
-
-    max_frame_bytes: int
-    max_connections: int
-    max_connections_per_ip: int
-    per_ip_overrides: dict[str, int] = field(default_factory=dict)
-    max_idle_ms: int = 600_000
-    send_buffer_bytes: int = -1
-    receive_buffer_bytes: int = -1
-    max_request_bytes: int = -1
 
 
 class Population:
     """All connections of a broker, over its listeners."""
 
     def __init__(self, limits: Limits) -> None:
-        self.limits = limits
+        self.quotas = ConnectionQuotas(limits)
         self.read_ahead = ReadAhead()
         limit_bytes = limits.max_request_bytes
         self.request_memory = RequestMemory(limit_bytes) if limit_bytes > 0 else None
         self.connections: set[Connection] = set()
-        self._by_ip: Counter[str] = Counter()
+        self._waiting: set[Listener] = set()
 
-    def refusal(self, host: str) -> str | None:
-        """Why a connection from `host` may not be added, or None."""
-        if len(self.connections) >= self.limits.max_connections:
-            return f"max.connections={self.limits.max_connections} is reached"
-        allowed = self.limits.per_ip_overrides.get(host, self.limits.max_connections_per_ip)
-        if self._by_ip[host] >= allowed:
-            return f"max.connections.per.ip={allowed} is reached for {host}"
-        return None
+    @property
+    def limits(self) -> Limits:
+        """The limits in force."""
+        return self.quotas.limits
+
+    def set_limits(self, limits: Limits) -> None:
+        """Put limits in force: clients that waited come in, connections above them are closed."""
+        self.quotas.limits = limits
+        self._close_excess()
+        self._call_waiting()
 
     def add(self, connection: Connection) -> None:
         """Count a new connection."""
         self.connections.add(connection)
-        self._by_ip[connection.peer_host] += 1
+        self.quotas.add(connection.listener_name, connection.peer_host)
+        self._close_excess()
 
     def remove(self, connection: Connection) -> None:
         """Forget a closed connection."""
         self.connections.discard(connection)
-        self._by_ip[connection.peer_host] -= 1
-        if not self._by_ip[connection.peer_host]:
-            del self._by_ip[connection.peer_host]
+        self.quotas.remove(connection.listener_name, connection.peer_host)
+        self._call_waiting()
+
+    def call_back(self, listener: "Listener") -> None:
+        """Have a listener that found no room open again when there is some."""
+        self._waiting.add(listener)
 
     def close(self, reason: str) -> None:
         """Close all of them."""
@@ -84,6 +77,24 @@ class Population:
             else:
                 connection.shrink()
 
+    def _close_excess(self) -> None:
+        """Close the least recently used, those at work last, until there are not too many."""
+        if not self.quotas.is_exceeded:
+            return
+        is_protected = self.quotas.is_protected
+        open_to_it = [each for each in self.connections if not is_protected(each.listener_name)]
+        open_to_it.sort(key=lambda each: (each.is_busy, each.last_active_ms))
+        for connection in open_to_it:
+            connection.close(f"max.connections={self.limits.max_connections} is exceeded")
+            if not self.quotas.is_exceeded:
+                return
+
+    def _call_waiting(self) -> None:
+        for listener in tuple(self._waiting):
+            if self.quotas.has_room(listener.name):
+                self._waiting.discard(listener)
+                listener.open()
+
 
 class Listener:
     """One address the broker can be reached at."""
@@ -94,7 +105,7 @@ class Listener:
         name: str,
         population: Population,
         process: Process,
-        clock_ms: Callable[[], float],
+        clock: Clock,
         on_event: Callable[[str, Connection | None, str], None],
     ) -> None:
         self.name = name
@@ -105,7 +116,7 @@ class Listener:
         self.process = process
         self.read_ahead = population.read_ahead
         self.request_memory = population.request_memory
-        self._clock_ms = clock_ms
+        self._clock = clock
         self._on_event = on_event
         self._socket: socket.socket | None = None
 
@@ -153,22 +164,41 @@ class Listener:
         for _ in range(ACCEPTS_AT_ONCE):
             if self._socket is None:
                 return
+            if not self._population.quotas.has_room(self.name):
+                self._loop.remove_reader(self._socket)
+                self._population.call_back(self)
+                return
             try:
                 sock, address = self._socket.accept()
             except BlockingIOError:
                 return
             except OSError as error:
                 # Out of descriptors, most likely: leave the client in the backlog for a while.
-                self._loop.remove_reader(self._socket)
-                self._loop.call_later(0.1, self.open)
+                self._pause(ACCEPT_FAILED_PAUSE_MS)
                 self._on_event("refused", None, f"accept failed: {error.strerror}")
                 return
-            refusal = self._population.refusal(address[0])
-            if refusal is None:
-                self._take(sock)
-            else:
-                sock.close()
-                self._on_event("refused", None, refusal)
+            if self._let_in(sock, address[0]) > 0:
+                return
+
+    def _let_in(self, sock: socket.socket, host: str) -> float:
+        """Take an accepted connection, or close it; how long the next has to wait, in ms."""
+        quotas = self._population.quotas
+        delay_ms = quotas.delay_ms(self.name, self._clock.monotonic_ms())
+        refusal = quotas.refusal(host)
+        if refusal is None:
+            self._take(sock)
+        else:
+            sock.close()
+            self._on_event("refused", None, refusal)
+        if delay_ms > 0:
+            self._pause(delay_ms)
+        return delay_ms
+
+    def _pause(self, pause_ms: float) -> None:
+        """Leave clients in the backlog for a while."""
+        if self._socket is not None:
+            self._loop.remove_reader(self._socket)
+            self._clock.call_later(pause_ms, self.open)
 
     def _take(self, sock: socket.socket) -> None:
         limits = self._population.limits
@@ -179,7 +209,7 @@ class Listener:
             if limits.send_buffer_bytes > 0:
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, limits.send_buffer_bytes)
             connection = Connection(
-                self._loop, sock, self, self.name, limits.max_frame_bytes, self._clock_ms
+                self._loop, sock, self, self.name, limits.max_frame_bytes, self._clock.monotonic_ms
             )
         except OSError:  # the client left between accept and here
             sock.close()

@@ -4,8 +4,9 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from barnabas.server.config import BrokerConfig
+from barnabas.server.connection_quotas import Limits, ListenerLimits
 from barnabas.server.endpoints import Endpoint
-from barnabas.server.listener import Limits, Listener
+from barnabas.server.listener import Listener
 from barnabas.server.startup import StartFailed
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def bind_listeners(broker: "Broker") -> None:
     for endpoint in broker.config.endpoints:
         listener = Listener(
             asyncio.get_running_loop(), endpoint.listener, broker.population,
-            broker.dispatcher.process, broker.clock.monotonic_ms, broker.connection_event,
+            broker.dispatcher.process, broker.clock, broker.connection_event,
         )  # fmt: skip
         _bind(listener, endpoint)
         broker.listeners.append(listener)
@@ -49,10 +50,23 @@ def limits_of(config: BrokerConfig) -> Limits:
     return Limits(
         max_frame_bytes=config.socket_request_max_bytes,
         max_connections=config.max_connections,
+        max_creation_rate=config.max_connection_creation_rate,
         max_connections_per_ip=config.max_connections_per_ip,
         per_ip_overrides=overrides,
+        listeners={each.listener: _of_listener(config, each.listener) for each in config.endpoints},
+        inter_broker_listener=config.inter_broker_listener,
+        rate_windows=config.quota_window_num,
+        rate_window_ms=config.quota_window_size_seconds * 1000,
         max_idle_ms=config.connections_max_idle_ms,
         send_buffer_bytes=config.socket_send_buffer_bytes,
         receive_buffer_bytes=config.socket_receive_buffer_bytes,
         max_request_bytes=config.queued_max_request_bytes,
+    )
+
+
+def _of_listener(config: BrokerConfig, listener: str) -> ListenerLimits:
+    """What bounds one listener: `listener.name.<name>.…`, else what holds for the broker."""
+    return ListenerLimits(
+        int(config.listener_text(listener, "max.connections") or 0),
+        int(config.listener_text(listener, "max.connection.creation.rate") or 0),
     )

@@ -38,14 +38,14 @@ connection.failed.authentication.delay.ms int 100 low [0..]
     How long a failed authentication keeps its connection open before the answer, against
     guessing.
 max.connections int 2147483647 medium cluster-wide [0..]
-    Connections of the whole broker; beyond it, the inter-broker listener may close an idle one
-    of another listener.
+    Connections of the whole broker, or of one listener. Beyond it new ones wait; those of the
+    inter-broker listener come in, and close the least recently used one of another listener.
 max.connections.per.ip int 2147483647 medium cluster-wide [0..]
-    Connections from one address.
+    Connections from one address; more are closed at once.
 max.connections.per.ip.overrides string "" medium cluster-wide
     Other connection limits for single addresses, as host:count pairs.
 max.connection.creation.rate int 2147483647 medium cluster-wide [0..]
-    New connections per second for the whole broker.
+    New connections per second for the whole broker, or one listener; more are accepted later.
 num.network.threads int 3 high cluster-wide [1..]
     Kafka's threads that move bytes; reported only, one event loop does it here.
 num.io.threads int 8 high cluster-wide [1..]

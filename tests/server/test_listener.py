@@ -1,28 +1,153 @@
-"""Connections that nobody uses any more."""
+"""Who is let in, who waits, who is closed: real sockets against a real broker."""
+
+import socket
+import struct
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import pytest
 
 from barnabas.server.testing.broker import Broker
 from barnabas.wire.messages.api_versions import ApiVersionsRequest
 from tests.server.raw_client import RawClient
 from tests.server.records import fetch_request
-from tests.server.waiting import wait_until_watched
+from tests.server.waiting import wait_until, wait_until_watched
+
+TWO_LISTENERS = {
+    "listeners": "INSIDE://127.0.0.1:0,OUTSIDE://127.0.0.1:0",
+    "listener.security.protocol.map": "INSIDE:PLAINTEXT,OUTSIDE:PLAINTEXT",
+    "inter.broker.listener.name": "INSIDE",
+}
+
+
+def answers(client: RawClient) -> bool:
+    return bool(client.call(ApiVersionsRequest(), 0).error_code == 0)
+
+
+def waits(client: RawClient, for_s: float = 0.2) -> bool:
+    """Whether a request is neither answered nor refused; the answer may come later."""
+    client.send(ApiVersionsRequest(), 0)
+    client.sock.settimeout(for_s)
+    try:
+        client.sock.recv(1, socket.MSG_PEEK)
+    except TimeoutError:
+        return True
+    finally:
+        client.sock.settimeout(10)
+    return False
+
+
+@contextmanager
+def clients(port: int, count: int) -> Iterator[list[RawClient]]:
+    with ExitStack() as stack:
+        yield [stack.enter_context(RawClient(port)) for _ in range(count)]
+
+
+def port_of(broker: Broker, name: str) -> int:
+    return next(each.port for each in broker.server.listeners if each.name == name)
+
+
+def set_live(broker: Broker, name: str, value: int) -> None:
+    broker.call(lambda: broker.server.config.set_dynamic(broker={name: str(value)}))
 
 
 def test_an_idle_connection_is_closed_and_others_are_not() -> None:
     with Broker({"connections.max.idle.ms": 5000}) as broker:
         topic = broker.create_topic("t")
-        with (
-            RawClient(broker.port) as idle,
-            RawClient(broker.port) as busy,
-            RawClient(broker.port) as parked,
-        ):
-            idle.call(ApiVersionsRequest(), 0)
-            busy.call(ApiVersionsRequest(), 0)
+        with clients(broker.port, 3) as (idle, busy, parked):
+            assert answers(idle)
+            assert answers(busy)
             parked.send(fetch_request(topic, 0, max_wait_ms=20_000), 11)
             wait_until_watched(broker, topic)
             broker.clock.advance("4 s")
-            assert busy.call(ApiVersionsRequest(), 0).error_code == 0
+            assert answers(busy)
             broker.clock.advance("3 s")
             assert idle.is_closed()
-            assert busy.call(ApiVersionsRequest(), 0).error_code == 0
+            assert answers(busy)
             broker.clock.advance("20 s")
             assert parked.receive().responses[0].partitions[0].error_code == 0
+
+
+def test_beyond_the_brokers_limit_a_client_waits_until_another_leaves() -> None:
+    with Broker({"max.connections": 2}) as broker, clients(broker.port, 4) as made:
+        first, second, third, fourth = made
+        assert answers(first)
+        assert answers(second)
+        assert waits(third)
+        assert waits(fourth)
+        first.sock.close()
+        assert third.receive().error_code == 0
+        set_live(broker, "max.connections", 3)
+        assert fourth.receive().error_code == 0
+
+
+def test_a_listeners_own_limit_holds_for_it_alone() -> None:
+    settings = {**TWO_LISTENERS, "listener.name.outside.max.connections": 1}
+    with Broker(settings) as broker, ExitStack() as stack:
+        outside, held = stack.enter_context(clients(port_of(broker, "OUTSIDE"), 2))
+        inside = stack.enter_context(clients(port_of(broker, "INSIDE"), 3))
+        assert answers(outside)
+        assert waits(held)
+        assert all(map(answers, inside))
+        set_live(broker, "listener.name.outside.max.connections", 2)
+        assert held.receive().error_code == 0
+
+
+def test_the_listener_between_brokers_takes_the_place_of_who_was_idle_longest() -> None:
+    settings = {**TWO_LISTENERS, "max.connections": 3, "listener.name.inside.max.connections": 9}
+    with Broker(settings) as broker, ExitStack() as stack:
+        topic = broker.create_topic("t")
+        outside = stack.enter_context(clients(port_of(broker, "OUTSIDE"), 3))
+        parked, idle, fresh = outside
+        parked.send(fetch_request(topic, 0, max_wait_ms=60_000), 11)
+        wait_until_watched(broker, topic)
+        assert answers(idle)
+        assert answers(fresh)
+        for closed in (idle, fresh):
+            (inside,) = stack.enter_context(clients(port_of(broker, "INSIDE"), 1))
+            assert answers(inside)
+            assert closed.is_closed()
+        assert broker.call(lambda: len(broker.server.fetches)) == 1
+        (late,) = stack.enter_context(clients(port_of(broker, "OUTSIDE"), 1))
+        assert waits(late)
+
+
+def test_a_lowered_limit_closes_the_idle_ones() -> None:
+    with Broker() as broker, clients(broker.port, 4) as made:
+        assert all(map(answers, made))
+        set_live(broker, "max.connections", 1)
+        wait_until(lambda: len(broker.server.population.connections) == 1)
+        assert [client.is_closed() for client in made[:3]] == [True] * 3
+        assert answers(made[3])
+
+
+def test_beyond_the_limit_of_an_address_a_client_is_closed_at_once() -> None:
+    with Broker({"max.connections.per.ip": 2}) as broker, clients(broker.port, 3) as made:
+        assert answers(made[0])
+        assert answers(made[1])
+        assert made[2].is_closed()
+        made[0].sock.close()
+        wait_until(lambda: len(broker.server.population.connections) == 1)
+        with RawClient(broker.port) as another:
+            assert answers(another)
+
+
+@pytest.mark.parametrize("prefix", ["", "listener.name.plaintext."])
+def test_connections_that_come_too_fast_are_accepted_later(prefix: str) -> None:
+    name = f"{prefix}max.connection.creation.rate"
+    with Broker({name: 10, "quota.window.num": 2}) as broker, clients(broker.port, 16) as made:
+        started = time.monotonic()
+        assert all(map(answers, made))
+        assert time.monotonic() - started > 0.3
+
+
+def test_a_client_that_left_while_it_waited_takes_no_place() -> None:
+    with Broker({"max.connections": 1}) as broker, clients(broker.port, 2) as (first, last):
+        assert answers(first)
+        for _ in range(3):
+            gone = socket.create_connection(("127.0.0.1", broker.port), 10)
+            gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            gone.close()
+        first.sock.close()
+        assert answers(last)
