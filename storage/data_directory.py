@@ -7,6 +7,7 @@ is known of what is on its disk (KIP-112). Its logs are then offline; other dire
 import logging
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 
 from barnabas.storage import checkpoints, clean_shutdown
 from barnabas.storage.checkpoint_contents import OFFSETS_FOR
@@ -21,12 +22,11 @@ from barnabas.storage.directory_names import (
 )
 from barnabas.storage.errors import CorruptCheckpoint, InconsistentLogDirectory
 from barnabas.storage.file_slice import FileCache
-from barnabas.storage.load_job import LoadJob, Recovered
+from barnabas.storage.load_job import LoadJob, Recovered, TooMuchHere
 from barnabas.storage.loader import Loader
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.managed_log import ManagedLog
 from barnabas.storage.partition_metadata import read_topic_id, sync_topic_ids, write_topic_id
-from barnabas.storage.recovery import TooMuchHere
 from barnabas.storage.unopened_logs import SMALL_BYTES, UnopenedLog
 
 _logger = logging.getLogger(__name__)
@@ -128,7 +128,8 @@ class DataDirectory(DataDirectoryFiles):
             _logger.warning("%s is no directory; it is left alone", job.directory)
         except TooMuchHere as error:
             loader.close_files()
-            self.unopened.append(UnopenedLog(partition, job, error.size_bytes))
+            job = replace(job, had_snapshots=True)
+            self.unopened.append(UnopenedLog(partition, job, error.size_bytes, loader.report.notes))
         else:
             self._add_log(loader, partition)
 
@@ -143,6 +144,8 @@ class DataDirectory(DataDirectoryFiles):
                 loader.load()
                 if unopened.result is not None:
                     loader.report.notes.append(f"recovered in place: {unopened.result.reason}")
+            notes = loader.report.notes
+            notes[:0] = [note for note in unopened.notes if note not in notes]
             self._add_log(loader, unopened.partition)
         self._recovery_points = self._log_starts = self._high_watermarks = {}
 

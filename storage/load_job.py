@@ -4,6 +4,17 @@ from dataclasses import dataclass, field
 
 from barnabas.storage.log_config import LogConfig
 
+FAR = 1 << 63
+"""Above every offset and size."""
+
+
+class TooMuchHere(Exception):
+    """There is more to recover or to replay than is to be done in this process."""
+
+    def __init__(self, size_bytes: int) -> None:
+        super().__init__(size_bytes)
+        self.size_bytes = size_bytes
+
 
 @dataclass(slots=True)
 class LoadReport:
@@ -29,6 +40,8 @@ class LoadJob:
     recovery_point: int
     log_start_offset: int
     producer_id_expiration_ms: int
+    had_snapshots: bool = False
+    """Producers are replayed even if no snapshot is left: a damaged one may have been removed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ from barnabas.storage.fs import remove_path
 from barnabas.storage.index_checks import check_aborted, check_time_entry
 from barnabas.storage.leader_epochs import FILE_NAME as EPOCHS_FILE
 from barnabas.storage.load_cleanup import clean_up
-from barnabas.storage.load_job import Recovered
+from barnabas.storage.load_job import FAR, Recovered
 from barnabas.storage.load_survey import bytes_to_read
 from barnabas.storage.offset_index import MAX_RELATIVE_OFFSET
 from barnabas.storage.producer_rebuild import rebuild_producers
-from barnabas.storage.recovery import FAR, Recovery
+from barnabas.storage.recovery import Recovery
 from barnabas.storage.segment import Segment
 from barnabas.storage.segment_files import (
     INDEX,
@@ -184,16 +184,19 @@ class Loader(Recovery):
         self.epochs.write()
         self.log_start_offset = max(start, self.segments.first.base_offset)
         self.producers.remove_stray_snapshots(self.segments.base_offsets)
-        rebuild_producers(
-            self.producers,
-            self.segments,
-            self.log_start_offset,
-            self.log_end_offset,
-            self.job.now_ms,
-            self.job.producer_id_expiration_ms,
-            was_clean=self._clean_shutdown,
-        )
-        self._say_damages(self.producers)
+        try:
+            rebuild_producers(
+                self.producers,
+                self.segments,
+                self.log_start_offset,
+                self.log_end_offset,
+                self.job.now_ms,
+                self.job.producer_id_expiration_ms,
+                was_clean=self._clean_shutdown and not self.job.had_snapshots,
+                most_bytes=self.most_bytes,
+            )
+        finally:
+            self._say_damages(self.producers)
 
     def _start_empty(self) -> None:
         """No segment: one begins at the log start offset, without files while that is 0."""

@@ -1,6 +1,7 @@
 """Bringing producer state up to an offset: from the newest snapshot and the batches behind it."""
 
 from barnabas.storage.batch_reader import read_batches
+from barnabas.storage.load_job import FAR, TooMuchHere
 from barnabas.storage.producer_state import ProducerState
 from barnabas.storage.producer_updates import replay
 from barnabas.storage.segment import Segment
@@ -16,11 +17,13 @@ def rebuild_producers(
     expiration_ms: int,
     *,
     was_clean: bool = False,
+    most_bytes: int = FAR,
 ) -> None:
     """Make the state that of `end_offset` and save it there.
 
     After a clean stop without any snapshot the log was written by a Kafka that had none:
-    nothing is replayed then, only empty snapshots are left for the next time.
+    nothing is replayed then, only empty snapshots are left for the next time. Raises
+    TooMuchHere rather than replay more than `most_bytes`.
     """
     bases = segments.base_offsets[-2:]
     if was_clean and not producers.snapshots:
@@ -31,7 +34,11 @@ def rebuild_producers(
     was_empty = producers.is_empty and producers.map_end_offset >= end_offset
     producers.truncate_and_reload(log_start_offset, end_offset, now_ms, expiration_ms)
     if end_offset > producers.map_end_offset and not was_empty:
-        for segment in segments.between(producers.map_end_offset, end_offset):
+        to_replay = segments.between(producers.map_end_offset, end_offset)
+        size_bytes = sum(segment.size_bytes for segment in to_replay)
+        if size_bytes > most_bytes:
+            raise TooMuchHere(size_bytes)
+        for segment in to_replay:
             start = max(segment.base_offset, producers.map_end_offset, log_start_offset)
             producers.map_end_offset = start
             if segment.base_offset in bases:

@@ -8,23 +8,14 @@ from barnabas.storage.errors import CorruptBatch
 from barnabas.storage.file_slice import FileCache
 from barnabas.storage.fs import remove_path
 from barnabas.storage.leader_epochs import LeaderEpochs
-from barnabas.storage.load_job import LoadJob, LoadReport
+from barnabas.storage.load_job import FAR, LoadJob, LoadReport, TooMuchHere
 from barnabas.storage.producer_rebuild import rebuild_producers
 from barnabas.storage.producer_state import ProducerState
 from barnabas.storage.segment import Segment
 from barnabas.storage.segment_recovery import recover_segment
 from barnabas.storage.segments import Segments
 
-FAR = 1 << 63
 _logger = logging.getLogger(__name__)
-
-
-class TooMuchHere(Exception):
-    """A segment larger than `most_bytes` has to be recovered after all."""
-
-    def __init__(self, size_bytes: int) -> None:
-        super().__init__(size_bytes)
-        self.size_bytes = size_bytes
 
 
 class Recovery:
@@ -60,7 +51,7 @@ class Recovery:
         self._epochs_are_lost = False
         self.producers = ProducerState(files.fs, job.directory)
         self.most_bytes = FAR
-        """How large a segment may be that is recovered here."""
+        """How much may be recovered and replayed here, of one segment and of producers."""
 
     def _say(self, text: str) -> None:
         self.report.notes.append(text)

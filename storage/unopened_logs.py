@@ -28,6 +28,8 @@ class UnopenedLog:
     job: LoadJob
     size_bytes: int
     """How much there is to recover, about."""
+    notes: list[str]
+    """What was mended before that was seen."""
     result: Recovered | RecoveryFailed | None = None
     """What another process has made of it, if one has tried."""
 

@@ -163,3 +163,23 @@ def test_a_start_that_is_killed_half_way_is_made_again(crashed: Path, after_seco
         assert producer.last_sequence == BATCHES - 1
         assert len(log.segments.first.offset_index.entries()) == BATCHES - 1
     manager.close()
+
+
+def test_a_replay_that_only_a_damaged_snapshot_asks_for_goes_to_a_child_too(
+    crashed: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    opened(crashed).close()
+    name = f"{BATCHES:020d}.snapshot"
+    for partition in ORDERS[:LOGS]:
+        path = crashed / str(partition) / name
+        path.write_bytes(path.read_bytes()[:-1] + b"\0")
+    caplog.set_level(logging.INFO)
+    manager = opened(crashed)
+    assert STARTED in caplog.messages
+    for partition in ORDERS[:LOGS]:
+        log = manager.get(partition)
+        assert log is not None and log.load_report.recovered_segments == []
+        assert log.load_report.notes == [f"{name}: wrong CRC; it is not used"]
+        (producer,) = log.producer_entries()
+        assert producer.last_sequence == BATCHES - 1
+    manager.close()
