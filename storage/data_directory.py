@@ -26,7 +26,7 @@ from barnabas.storage.load_job import LoadJob, Recovered, TooMuchHere
 from barnabas.storage.loader import Loader
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.managed_log import ManagedLog
-from barnabas.storage.partition_metadata import read_topic_id, sync_topic_ids, write_topic_id
+from barnabas.storage.partition_metadata import read_topic_id, write_topic_id
 from barnabas.storage.unopened_logs import SMALL_BYTES, UnopenedLog
 
 _logger = logging.getLogger(__name__)
@@ -232,7 +232,6 @@ class DataDirectory(DataDirectoryFiles):
         """
         for log in self.logs.values():
             log.close()
-        sync_topic_ids(self.fs, self.unsynced_topic_ids)
         for name in checkpoints.PERIODIC:
             checkpoints.write_offsets(self.fs, f"{self.path}/{name}", self.offsets_for(name))
         clean_shutdown.mark(self.fs, self.path, self.broker_epoch)

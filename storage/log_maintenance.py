@@ -158,7 +158,7 @@ class LogMaintenance:
                 self._sync_topic_ids(directory)
 
     def _sync_topic_ids(self, directory: DataDirectory) -> None:
-        """Some at a time, one after the other: other files have to be synced as well."""
+        """Some each second: thousands of syncs in a row would keep others, and a stop, waiting."""
         left = directory.unsynced_topic_ids
         if left and directory not in self._syncing_topic_ids:
             self._syncing_topic_ids.add(directory)
@@ -167,12 +167,8 @@ class LogMaintenance:
             self._work(
                 directory,
                 partial(sync_topic_ids, directory.fs, paths),
-                partial(self._topic_ids_synced, directory),
+                partial(self._syncing_topic_ids.discard, directory),
             )
-
-    def _topic_ids_synced(self, directory: DataDirectory) -> None:
-        self._syncing_topic_ids.discard(directory)
-        self._sync_topic_ids(directory)
 
     def _sweep_flush_ms(self, now_ms: int) -> Iterator[None]:
         for logs in self._slices():
