@@ -2,7 +2,8 @@
 
 Both run at the same time and take turns, workload by workload and round by round, so that a
 noisy minute meets both. The table compares the median of Barnabas with the best round of
-Apache Kafka; build/bench/kafka.json keeps every value.
+Apache Kafka; build/bench/kafka.json keeps every value. `bare` is the least a broker in Python
+could cost (bare.py), in the same minutes: what the machine is worth today.
 """
 
 import argparse
@@ -24,7 +25,7 @@ from librdkafka import LibrdkafkaError
 from lifecycle import LIFECYCLE
 from peers import PEERS, Peer, PeerError
 from raw import RawError
-from workloads import STEADY, Settings, warm_up
+from workloads import FLOOR, STEADY, Settings, warm_up
 
 PROBLEMS = (GeneratorError, PeerError, RawError, LibrdkafkaError, ToolError)
 Results = dict[str, dict[str, list[float]]]  # peer -> figure -> one value per round
@@ -41,7 +42,7 @@ class Comparison:
 
     def run_lifecycle(self, names: list[str]) -> None:
         for name in names:
-            for peer in self._turns(list(self.results)):
+            for peer in self._turns([name for name in self.results if PEERS[name].is_broker]):
                 self._attempt(peer, name, partial(LIFECYCLE[name], PEERS[peer], self.settings))
 
     def run_steady(self, names: list[str]) -> None:
@@ -53,9 +54,9 @@ class Comparison:
                 self._attempt(peer, "warm-up", partial(self._warm, running[peer]))
             ready = [peer for peer, broker in running.items() if broker.is_running()]
             for name in names:
-                for peer in self._turns(ready):
+                for peer in self._turns([p for p in ready if name in FLOOR or PEERS[p].is_broker]):
                     self._attempt(peer, name, partial(STEADY[name], running[peer], self.settings))
-            for peer in ready:
+            for peer in [p for p in ready if PEERS[p].is_broker]:
                 self._attempt(peer, "memory", partial(_memory, running[peer]))
         finally:
             for broker in running.values():
@@ -127,7 +128,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="scripts/bench kafka",
         description="Measures Barnabas and Apache Kafka 4.4.0 with the same loads.",
     )
-    parser.add_argument("--only", choices=PEERS, help="measure one of the two")
+    parser.add_argument("--only", choices=PEERS, help="measure this one alone")
     parser.add_argument(
         "--workload",
         action="append",
@@ -144,7 +145,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _print_table(results: Results) -> None:
     rows = [row for figure in FIGURES if (row := _row(figure, results)) is not None]
-    header = ("", "Barnabas", "Kafka", "ratio", "aim", "")
+    header = ("", "Barnabas", "Kafka", "ratio", "bare", "aim", "")
     widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
     for row in [header, *rows]:
         print(
@@ -155,14 +156,16 @@ def _print_table(results: Results) -> None:
 def _row(figure: Figure, results: Results) -> tuple[str, ...] | None:
     ours_all = results.get("barnabas", {}).get(figure.key)
     kafka_all = results.get("kafka", {}).get(figure.key)
-    if not ours_all and not kafka_all:
+    bare_all = results.get("bare", {}).get(figure.key)
+    if not ours_all and not kafka_all and not bare_all:
         return None
     ours = statistics.median(ours_all) if ours_all else None
     kafka = figure.best(kafka_all) if kafka_all else None
     ratio = f"{ours / kafka:.2f}" if ours is not None and kafka else ""
     missed = ours is not None and figure.missed(ours, kafka)
     label = f"{figure.label}, {figure.unit}"
-    return label, _cell(ours), _cell(kafka), ratio, figure.aim(), "missed" if missed else ""
+    bare = _cell(statistics.median(bare_all)) if bare_all else ""
+    return label, _cell(ours), _cell(kafka), ratio, bare, figure.aim(), "missed" if missed else ""
 
 
 def _cell(value: float | None) -> str:

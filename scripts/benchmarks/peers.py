@@ -1,4 +1,4 @@
-"""The brokers that are compared: each started as users start it, measured from outside.
+"""What is compared: brokers, each started as users start it, measured from outside.
 
 A peer owns its data directory and its process. CPU seconds are user plus system of the whole
 process tree, children that have ended included; resident memory is the tree's sum.
@@ -32,6 +32,7 @@ class Peer(ABC):
     """One broker process over a data directory that outlives restarts."""
 
     name: str
+    is_broker = True  # or takes batches and nothing else
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix=f"barnabas-bench-{self.name.lower()}-"))
@@ -59,11 +60,15 @@ class Peer(ABC):
             self.check_alive(started)
             time.sleep(0.001)
         self.address = address
-        while not raw.answers(self.address):
+        while not self.answers():
             self.check_alive(started)
             time.sleep(0.001)
         self.start_seconds = time.perf_counter() - started
         self.start_cpu_seconds = self.cpu_seconds()
+
+    def answers(self) -> bool:
+        """Whether it serves requests now."""
+        return raw.answers(self.address)
 
     def check_alive(self, started: float) -> None:
         if self.process.poll() is not None or time.perf_counter() - started > START_TIMEOUT_SECONDS:
@@ -182,6 +187,22 @@ class Barnabas(Peer):
         return found[0] if found else ""
 
 
+class Bare(Peer):
+    """`bare.py`: no broker, but the floor that one in Python stands on."""
+
+    name = "Bare"
+    is_broker = False
+
+    def command(self) -> list[str]:
+        return [sys.executable, str(Path(__file__).parent / "bare.py"), str(self.folder / "log")]
+
+    def find_address(self) -> str:
+        return self.log.read_text(errors="replace").strip()
+
+    def answers(self) -> bool:
+        return True
+
+
 def _free_ports(count: int) -> list[int]:
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [open_socket.getsockname()[1] for open_socket in sockets]
@@ -190,4 +211,4 @@ def _free_ports(count: int) -> list[int]:
     return ports
 
 
-PEERS: dict[str, type[Peer]] = {"barnabas": Barnabas, "kafka": Kafka}
+PEERS: dict[str, type[Peer]] = {"barnabas": Barnabas, "kafka": Kafka, "bare": Bare}
