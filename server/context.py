@@ -13,7 +13,11 @@ if TYPE_CHECKING:
 class RequestContext:
     """One request's surroundings: the broker, the connection it came by, its header."""
 
-    __slots__ = ("broker", "connection", "fault", "header")
+    __slots__ = ("broker", "connection", "fault", "header", "received_ns", "request_bytes")
+
+    # Set by a `RequestMeter` only.
+    received_ns: int
+    request_bytes: int
 
     def __init__(self, broker: "Broker", connection: Connection, header: RequestHeader) -> None:
         self.broker = broker

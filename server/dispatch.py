@@ -28,6 +28,7 @@ from barnabas.wire.schema import Message
 if TYPE_CHECKING:
     from barnabas.server.broker import Broker
     from barnabas.server.control import Faults
+    from barnabas.server.request_metrics import RequestMeter
 
 _API_VERSIONS = int(ApiKey.API_VERSIONS)
 
@@ -58,6 +59,8 @@ class Dispatcher:
         self.faults: Faults | None = None
         # Called with (header, request, response) once an answer is known: a test's request log.
         self.observer: Callable[[RequestHeader, Message, Message | None], None] | None = None
+        # Records times and sizes, where somebody can read them.
+        self.meter: RequestMeter | None = None
 
     @property
     def routes(self) -> dict[tuple[int, int], Route]:
@@ -73,12 +76,14 @@ class Dispatcher:
             if route is None:
                 return
         route.count += 1
+        context = RequestContext(self._broker, connection, header)
+        if self.meter is not None:
+            self.meter.begin(context, frame)
         bound = route.bound
         try:
             request = bound.decode(frame, body_start)
         except ProtocolError:
             request = bound.parse(frame, body_start)  # once more, for the path
-        context = RequestContext(self._broker, connection, header)
         if self.faults is not None and self._meets_fault(self.faults, route, context, request):
             return
         self._serve(route, context, request)
@@ -96,8 +101,15 @@ class Dispatcher:
             result.then(lambda given: self._resume(route, context, request, given.answer))
         elif isinstance(result, CoroutineType):
             self._start(route, context, request, result)
-        elif self.observer is not None:
+        else:
+            self._let_go(context, request)
+
+    def _let_go(self, context: RequestContext, request: Message) -> None:
+        """A request has been served and gets no answer."""
+        if self.observer is not None:
             self.observer(context.header, request, None)
+        if self.meter is not None:
+            self.meter.end(context, request, None)
 
     def stop(self) -> None:
         """Cancel what is still being worked on."""
@@ -116,6 +128,8 @@ class Dispatcher:
         connection = context.connection
         if response is None:
             connection.resume(None)
+            if self.meter is not None:
+                self.meter.end(context, request, None)
             return
         try:
             encoded = route.encode(context.header.correlation_id, response)
@@ -127,6 +141,8 @@ class Dispatcher:
             self._spoil(context, encoded)
         else:
             connection.resume(encoded)
+        if self.meter is not None:
+            self.meter.end(context, request, response)
 
     def _resume(
         self,

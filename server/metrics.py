@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from barnabas.server.histogram import QUANTILES, Histogram
+from barnabas.wire.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
@@ -63,12 +64,12 @@ class TopicMetrics:
 
 
 class RequestMetrics:
-    """What dispatch records about the requests of one API; their number it counts itself."""
+    """What `request_metrics` records about one API; errors are by code."""
 
     __slots__ = ("errors", "request_bytes", "total_time_us")
 
     def __init__(self) -> None:
-        self.errors: Counter[str] = Counter()
+        self.errors: Counter[int] = Counter()
         self.total_time_us = Histogram()
         self.request_bytes = Histogram()
 
@@ -103,8 +104,11 @@ class Metrics:
                 setattr(self._gone, field, getattr(self._gone, field) + getattr(counts, field))
 
     def request(self, api: str) -> RequestMetrics:
-        """The counts of an API, as `Produce`, for dispatch to keep."""
-        return self.requests.setdefault(api, RequestMetrics())
+        """The counts of an API, as `Produce`, for whoever records it to keep."""
+        counts = self.requests.get(api)
+        if counts is None:
+            counts = self.requests[api] = RequestMetrics()
+        return counts
 
     def gauge(self, name: str, documentation: str, read: Callable[[], float]) -> None:
         """Show one value, read when scraped."""
@@ -160,11 +164,16 @@ class _Collector:
 
     def _requests(self) -> Iterator["Metric"]:
         prefix = "kafka_network_requestmetrics"
-        errors = _family("counter", f"{prefix}_errors", "error codes answered, by API")
-        times = _family("summary", f"{prefix}_totaltimems", "ms from request to answer, by API")
-        sizes = _family("summary", f"{prefix}_requestbytes", "bytes of requests, by API")
+        errors = _family("counter", f"{prefix}_errors", "error codes answered, by API; NONE is one")
+        times = _family(
+            "summary",
+            f"{prefix}_totaltimems",
+            "ms from each whole request to its queued answer, by API",
+        )
+        sizes = _family("summary", f"{prefix}_requestbytes", "bytes of each request, by API")
         for api, counts in self._metrics.requests.items():
-            for error, count in counts.errors.items():
+            for code, count in counts.errors.items():
+                error = ErrorCode(code).name
                 errors.add_sample(f"{errors.name}_total", {"request": api, "error": error}, count)
             _add_summary(times, {"request": api}, counts.total_time_us, 1000)
             _add_summary(sizes, {"request": api}, counts.request_bytes, 1)

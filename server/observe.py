@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from barnabas.server.delayed import Delayed
 from barnabas.server.groups.observe import observe_groups
 from barnabas.server.metrics import Source, Values
-from barnabas.wire.api import ApiKey
+from barnabas.server.request_metrics import RequestMeter, api_name
 
 if TYPE_CHECKING:
     from barnabas.server.broker import Broker
@@ -130,9 +130,12 @@ def _logs(broker: "Broker") -> None:
 
 
 def _requests(broker: "Broker") -> None:
+    if broker.config.barnabas_http_port >= 0:
+        broker.dispatcher.meter = RequestMeter(broker.metrics)
+
     def requests() -> Values:
         routes = broker.dispatcher.routes
-        return [((_api_name(k), str(v)), route.count) for (k, v), route in routes.items()]
+        return [((api_name(k), str(v)), route.count) for (k, v), route in routes.items()]
 
     def connections() -> Values:
         counts = Counter(each.listener_name for each in broker.population.connections)
@@ -165,11 +168,6 @@ def _requests(broker: "Broker") -> None:
         broker.metrics.gauge(
             f"{prefix}used", "bytes of large requests being received", lambda: memory.used_bytes
         )
-
-
-def _api_name(key: int) -> str:
-    """LIST_OFFSETS is ListOffsets, as Kafka's request tags say."""
-    return "".join(word.capitalize() for word in ApiKey(key).name.split("_"))
 
 
 def _waits(broker: "Broker") -> None:

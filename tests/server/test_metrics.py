@@ -48,7 +48,7 @@ def test_a_deleted_topic_leaves_its_share_of_the_sum() -> None:
 def test_requests_are_shown_by_api_and_error() -> None:
     metrics = Metrics()
     fetch = metrics.request("Fetch")
-    fetch.errors["NONE"] += 2
+    fetch.errors[0] += 2
     fetch.total_time_us.record(1_500)
     fetch.request_bytes.record(100)
     samples = _scrape(metrics)
