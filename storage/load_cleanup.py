@@ -36,9 +36,11 @@ def clean_up(
     if swaps:
         say("a finished compaction is carried through")
         doomed |= _replaced(fs, directory, names - doomed, swaps)
-    for name in doomed:
+    for name in sorted(doomed):
         remove_path(fs, f"{directory}/{name}")
-    for name in swaps:
+    # From the lowest on, the .log first: what has its name already then never lies between those
+    # that have not, and is not taken for a replaced segment if this is broken off.
+    for name in sorted(swaps, key=lambda name: (_offset(name), not name.endswith(LOG + SWAP))):
         fs.rename(f"{directory}/{name}", f"{directory}/{name.removesuffix(SWAP)}")
     return (names - doomed - swaps) | {name.removesuffix(SWAP) for name in swaps}
 

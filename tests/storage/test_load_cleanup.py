@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from barnabas.storage.fs import REAL
+from barnabas.storage.fs import REAL, FileSystem
 from barnabas.storage.load_cleanup import clean_up
 
 from .logs import a_batch, file_name
@@ -64,3 +64,30 @@ def test_an_unfinished_compaction_takes_its_swaps_along(tmp_path: Path) -> None:
     )
     assert left == {file_name(4, "log"), file_name(6, "log")}
     assert notes == ["an unfinished compaction is undone"]
+
+
+def test_swaps_take_their_names_from_the_lowest_on_the_log_first(tmp_path: Path) -> None:
+    renamed: list[str] = []
+
+    def rename(source: str, target: str) -> None:
+        renamed.append(Path(target).name)
+        Path(source).rename(target)
+
+    final = [file_name(base, extension) for base in (0, 7, 20) for extension in ("log", "index")]
+    names = {f"{name}.swap" for name in final}
+    for name in names:
+        (tmp_path / name).write_bytes(bytes(a_batch(2)) if ".log" in name else b"")
+    clean_up(FileSystem(rename=rename), str(tmp_path), names, lambda note: None)
+    assert renamed == final
+
+
+def test_a_carrying_through_that_was_broken_off_is_gone_on_with(tmp_path: Path) -> None:
+    left, _ = cleaned(
+        tmp_path,
+        *(file_name(0, extension) for extension in ("log", "index")),
+        *(file_name(7, extension) for extension in ("log", "index.swap")),
+        *(file_name(20, extension) for extension in ("log.swap", "index.swap")),
+    )
+    assert left == {
+        file_name(base, extension) for base in (0, 7, 20) for extension in ("log", "index")
+    }
