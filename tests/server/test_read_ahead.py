@@ -13,7 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.server.read_ahead import PROBE_EVERY_BYTES, ReadAhead, is_cached
+from barnabas.server.read_ahead import (
+    PAGE_BYTES,
+    PROBE_EVERY_BYTES,
+    FileRange,
+    ReadAhead,
+    is_cached,
+)
 from barnabas.server.testing.broker import Broker
 from barnabas.wire.messages.api_versions import ApiVersionsRequest
 from barnabas.wire.messages.fetch import FetchResponse
@@ -156,6 +162,28 @@ def test_an_evicted_log_is_read_by_threads_and_sent_whole(barnabas_broker: Broke
     assert all(value in records for value in values)
 
 
+def test_the_loop_sends_what_is_in_memory(
+    barnabas_broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every page is looked at before it is sent; a few may still be on their way."""
+    send, cold = os.sendfile, []
+
+    def watched(to: int, fd: int, position: int, count: int) -> int:
+        pages = range(position, position + count, PAGE_BYTES)
+        cold.append(sum(not is_cached(fd, at, 1) for at in pages) / len(pages))
+        return send(to, fd, position, count)
+
+    topic = barnabas_broker.create_topic("watched")
+    fill(barnabas_broker, topic)
+    evict_log(barnabas_broker, topic)
+    monkeypatch.setattr(os, "sendfile", watched)
+    with RawClient(barnabas_broker.port) as reader:
+        reader.call(fetch_request(topic, 0, max_bytes=1 << 30), 11)
+    assert len(cold) >= BATCHES * BATCH_BYTES // (1 << 20)
+    assert cold[0] == 0
+    assert sum(cold) / len(cold) < 0.05
+
+
 def test_a_request_behind_a_cold_answer_is_answered_after_it(barnabas_broker: Broker) -> None:
     topic = barnabas_broker.create_topic("behind")
     fill(barnabas_broker, topic)
@@ -170,27 +198,57 @@ def test_a_request_behind_a_cold_answer_is_answered_after_it(barnabas_broker: Br
             assert client.receive().error_code == 0
 
 
-def test_a_connection_that_breaks_meanwhile_is_cleaned_up(barnabas_broker: Broker) -> None:
-    """The thread still reads when the broker has closed the connection, and its file is open."""
-    topic = barnabas_broker.create_topic("broken")
+class Held(ReadAhead):
+    """Reads nothing before it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dones: list[Callable[[], object]] = []
+        self.sources: list[FileRange] = []
+
+    def read(
+        self, source: FileRange, position: int, count: int, done: Callable[[], object]
+    ) -> None:
+        self.sources.append(source)
+        self.dones.append(done)
+
+
+def test_a_connection_closed_while_its_answer_is_cold_is_cleaned_up(
+    barnabas_broker: Broker,
+) -> None:
+    topic = barnabas_broker.create_topic("closed")
     fill(barnabas_broker, topic)
+    evict_log(barnabas_broker, topic)
+    (listener,), held = barnabas_broker.server.listeners, Held()
     population = barnabas_broker.server.population
-    for _ in range(5):
-        evict_log(barnabas_broker, topic)
-        seen = population.read_ahead.stretches
-        reader = RawClient(barnabas_broker.port)
+    listener.read_ahead = held
+    with RawClient(barnabas_broker.port) as reader, RawClient(barnabas_broker.port) as other:
         reader.send(fetch_request(topic, 0, max_bytes=1 << 30), 11)
-        wait_for_stretches(population.read_ahead, seen + 1)
+        wait_until(lambda: bool(held.dones))
+        assert other.call(ApiVersionsRequest(), 0).error_code == 0
+        assert len(population.connections) == 2
         barnabas_broker.call(hang_up(barnabas_broker))
-        reader.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        reader.sock.close()
-    wait_until(lambda: not population.connections)
-    with RawClient(barnabas_broker.port) as client:
-        assert client.call(ApiVersionsRequest(), 0).error_code == 0
+        assert not population.connections
+        barnabas_broker.call(held.dones.pop())
+    assert len(held.dones) == 0
+    assert os.fstat(held.sources.pop().fd).st_size > BATCHES * BATCH_BYTES
 
 
-def wait_for_stretches(ahead: ReadAhead, count: int) -> None:
-    wait_until(lambda: ahead.stretches >= count)
+def test_a_client_that_left_while_its_answer_is_cold_is_noticed_when_it_is_sent(
+    barnabas_broker: Broker,
+) -> None:
+    topic = barnabas_broker.create_topic("left")
+    fill(barnabas_broker, topic)
+    evict_log(barnabas_broker, topic)
+    (listener,), held = barnabas_broker.server.listeners, Held()
+    listener.read_ahead = held
+    reader = RawClient(barnabas_broker.port)
+    reader.send(fetch_request(topic, 0, max_bytes=1 << 30), 11)
+    wait_until(lambda: bool(held.dones))
+    reader.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    reader.sock.close()
+    barnabas_broker.call(held.dones.pop())
+    wait_until(lambda: not barnabas_broker.server.population.connections)
 
 
 def hang_up(broker: Broker) -> Callable[[], None]:
