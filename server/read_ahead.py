@@ -16,9 +16,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
-# Three probes for a megabyte, 2 µs: what comes into memory or leaves it does so in stretches of
-# the kernel's read-ahead, 128 KB and more; a smaller hole between two probes is read by the loop.
-PROBE_EVERY_BYTES = 512 * 1024
+# Four probes for a megabyte, under 3 µs. A file that is read in sequence has holes of many
+# megabytes, and two would do; of a file that is in memory here and there, in pieces of 128 KB,
+# they miss one cold megabyte in six, and the loop reads what is missing.
+PROBE_EVERY_BYTES = 352 * 1024
 PAGE_BYTES = 4096
 THREADS = 4
 SCRATCH_BYTES = 64 * 1024
