@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from barnabas.server.clock import ManualClock
-from barnabas.server.log_keeper import STOPPING_THREADS, LogKeeper
+from barnabas.server.config import load_config
+from barnabas.server.log_keeper import STOPPING_THREADS, LogKeeper, log_manager_config
 from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.fs import REAL
 from barnabas.storage.log_config import LogConfig
@@ -53,3 +54,9 @@ def test_a_stop_waits_for_many_logs_at_once(tmp_path: Path) -> None:
     assert [log.log_end_offset for log in again] == [1] * LOGS
     assert not any(log.load_report.notes for log in again if log.load_report)
     again.close()
+
+
+def test_processes_and_compactions_are_as_many_as_the_settings_say() -> None:
+    settings = {"num.recovery.threads.per.data.dir": "3", "log.cleaner.threads": "4"}
+    made = log_manager_config(load_config((), settings))
+    assert (made.recovery_processes, made.cleaner_threads) == (3, 4)
