@@ -20,7 +20,7 @@ import socket
 from collections.abc import Callable
 from typing import Protocol
 
-from barnabas.server.outbox import Outbox
+from barnabas.server.outbox import GATHER_BYTES, Outbox
 from barnabas.server.reactor import watcher
 from barnabas.server.read_ahead import ReadAhead
 from barnabas.server.request_memory import RequestMemory
@@ -33,6 +33,7 @@ FAIR_REQUESTS = 64
 SHRINK_ABOVE_BYTES = 64 * 1024
 # Every connection has a buffer for frames up to this size; larger ones need memory of their own.
 SMALL_FRAME_BYTES = 16 * 1024
+UNKNOWN_SOFTWARE = ("unknown", "unknown")
 _FETCH = int(ApiKey.FETCH)
 _GONE = {errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED, errno.ETIMEDOUT, errno.ENOTCONN}
 
@@ -49,7 +50,10 @@ class Owner(Protocol):
 
     @property
     def process(self) -> "Callable[[Connection, memoryview], None]":
-        """Serves one request: answers by `connection.resume`, or calls `connection.park`."""
+        """Serves one request: answers by `connection.resume`, or calls `connection.park`.
+
+        Neither, where no answer is due.
+        """
 
     @property
     def read_ahead(self) -> ReadAhead:
@@ -82,7 +86,6 @@ class Connection:
         "_unsent",
         "_unwatch",
         "_watch",
-        "client_id",
         "closed",
         "frames",
         "last_active_ms",
@@ -107,8 +110,8 @@ class Connection:
         self.sock = sock
         self.listener_name = listener_name
         self.peer_host, self.peer_port = sock.getpeername()[:2]
-        self.client_id: str | None = None
-        self.software = ""
+        # Name and version of the client's library, from ApiVersions.
+        self.software = UNKNOWN_SOFTWARE
         self.frames = FrameBuffer(max_frame_bytes)
         self.outbox = Outbox(sock)
         # A consumer's long poll, which gives way to whatever waits behind it.
@@ -140,16 +143,12 @@ class Connection:
 
     # What the owner calls.
 
-    def respond(self, encoded: Encoded) -> None:
-        """Queue the answer of the request in progress."""
-        self.outbox.put(encoded)
-
     def park(self, pending: Pending) -> None:
         """The request in progress will be answered by `resume`."""
         self._pending = pending
 
     def resume(self, encoded: Encoded | None) -> None:
-        """The parked request is answered (None: without a response); go on with the next."""
+        """The request in progress is answered (None: without a response); go on with the next."""
         if self.closed:
             return
         self._pending = self.parked_fetch = None
@@ -185,9 +184,9 @@ class Connection:
 
     def shrink(self) -> None:
         """Give back a large buffer that stands empty."""
-        if not len(self.frames) and self.frames.capacity_bytes > SHRINK_ABOVE_BYTES:
-            if self._pending is None:
-                self.frames = FrameBuffer(self.frames.max_frame_bytes)
+        frames = self.frames
+        if frames.capacity_bytes > SHRINK_ABOVE_BYTES and not len(frames) and self._pending is None:
+            self.frames = FrameBuffer(frames.max_frame_bytes)
 
     # What the event loop calls.
 
@@ -214,7 +213,7 @@ class Connection:
 
     def _pump(self) -> None:
         """Serve the whole requests that have come, then send what they were answered."""
-        if self.closed or self._pumping or self._unsent:
+        if self.closed or self._pumping or self._unsent or self._pending is not None:
             return
         self._pumping = has_more = True
         next_frame, process = self.frames.next_frame, self._process
@@ -225,7 +224,7 @@ class Connection:
                     has_more = False
                     break
                 process(self, frame)
-                if self._pending is not None or self.outbox.unsent_bytes > SHRINK_ABOVE_BYTES:
+                if self._pending is not None or self.outbox.unsent_bytes > GATHER_BYTES:
                     break
         except ProtocolError as error:
             self.close(f"the client sent {error}")
@@ -317,9 +316,13 @@ class Connection:
 
     def _writable(self) -> None:
         self._flush()
-        if not self.closed and not self._unsent:
-            self.last_active_ms = self._clock_ms()
+        if self.closed or self._unsent:
+            return
+        self.last_active_ms = self._clock_ms()
+        if self._pending is None:
             self._pump()
+        else:
+            self._look_behind_parked()
 
     def _write_off(self) -> None:
         if self._has_writer:

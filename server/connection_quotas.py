@@ -40,6 +40,7 @@ class Limits:
     max_idle_ms: int = 600_000
     send_buffer_bytes: int = -1
     receive_buffer_bytes: int = -1
+    backlog: int = 50
     max_request_bytes: int = -1
 
 

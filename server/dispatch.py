@@ -247,7 +247,7 @@ class Dispatcher:
             return None
         if not served.first <= version <= served.last:
             if key == _API_VERSIONS:
-                connection.respond(self._unsupported_api_versions(header))
+                connection.resume(self._unsupported_api_versions(header))
             else:
                 connection.close(
                     f"{ApiKey(key).name} version {version} is not served, "

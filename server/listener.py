@@ -15,7 +15,7 @@ from barnabas.server.connection_quotas import ConnectionQuotas, Limits
 from barnabas.server.read_ahead import ReadAhead
 from barnabas.server.request_memory import RequestMemory
 
-BACKLOG = 512
+LEAST_BACKLOG = 512  # clients wait there while the loop serves others
 ACCEPTS_AT_ONCE = 64
 ACCEPT_FAILED_PAUSE_MS = 100.0
 
@@ -135,7 +135,7 @@ class Listener:
                 size = self._population.limits.receive_buffer_bytes
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, size)
             sock.bind((host, port))
-            sock.listen(BACKLOG)
+            sock.listen(max(LEAST_BACKLOG, self._population.limits.backlog))
         except OSError:
             sock.close()
             raise

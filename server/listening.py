@@ -60,6 +60,7 @@ def limits_of(config: BrokerConfig) -> Limits:
         max_idle_ms=config.connections_max_idle_ms,
         send_buffer_bytes=config.socket_send_buffer_bytes,
         receive_buffer_bytes=config.socket_receive_buffer_bytes,
+        backlog=config.socket_listen_backlog_size,
         max_request_bytes=config.queued_max_request_bytes,
     )
 

@@ -141,6 +141,10 @@ def _requests(broker: "Broker") -> None:
         counts = Counter(each.listener_name for each in broker.population.connections)
         return [((name,), count) for name, count in counts.items()]
 
+    def software() -> Values:
+        counts = Counter((c.listener_name, *c.software) for c in broker.population.connections)
+        return list(counts.items())
+
     broker.metrics.add(
         Source(
             "counter",
@@ -155,6 +159,13 @@ def _requests(broker: "Broker") -> None:
             "open connections by listener",
             ("listener",),
             connections,
+        ),
+        Source(
+            "gauge",
+            "kafka_server_socket_server_metrics_connections",
+            "open connections by listener and by what clients say they are (KIP-511)",
+            ("listener", "clientSoftwareName", "clientSoftwareVersion"),
+            software,
         ),
     )
     memory = broker.population.request_memory

@@ -27,9 +27,9 @@ def handle(request: ApiVersionsRequest, context: RequestContext) -> ApiVersionsR
         return ApiVersionsResponse(error_code=int(ErrorCode.REBOOTSTRAP_REQUIRED))
     if request.node_id not in (-1, broker.broker_id):
         return ApiVersionsResponse(error_code=int(ErrorCode.REBOOTSTRAP_REQUIRED))
-    context.connection.software = (
-        f"{request.client_software_name} {request.client_software_version}"
-    )
+    if context.api_version >= 3:
+        names = (request.client_software_name, request.client_software_version)
+        context.connection.software = names
     return ApiVersionsResponse(
         api_keys=[
             ApiVersion(api_key=int(key), min_version=versions.first, max_version=versions.last)

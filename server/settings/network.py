@@ -27,7 +27,7 @@ socket.receive.buffer.bytes int 102400 high
 socket.request.max.bytes int 104857600 high [1..]
     The largest request frame; a connection that announces more is closed.
 socket.listen.backlog.size int 50 medium [1..]
-    Connections the operating system may hold before they are accepted.
+    Connections the operating system may hold before they are accepted; at least 512 here.
 socket.connection.setup.timeout.ms long 10000 medium
     First limit for opening a connection to another broker; it grows with every failure.
 socket.connection.setup.timeout.max.ms long 30000 medium

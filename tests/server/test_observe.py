@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import urllib.request
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from barnabas.server.broker import Broker
 from barnabas.server.config import load_config
 from barnabas.server.observe import observe, serve_observations
+from barnabas.server.testing.broker import Broker as ServedBroker
+from barnabas.wire.messages.api_versions import ApiVersionsRequest
+from tests.server.raw_client import RawClient
 
 
 async def _get(port: int, path: str) -> tuple[int, str]:
@@ -66,6 +70,23 @@ def test_metrics_hold_kafkas_well_known_names(folder: Path) -> None:
         assert samples[("kafka_server_delayedproducemetrics_expires_total",)] == 0
 
     _with_broker(folder, scrape)
+
+
+def test_connections_are_shown_by_what_clients_are() -> None:
+    with ServedBroker({"barnabas.http.port": 0}) as broker, RawClient(broker.port) as client:
+        name, http = "kafka_server_socket_server_metrics_connections", broker.server.http
+        assert http is not None
+
+        def shown() -> set[tuple[str, ...]]:
+            with urllib.request.urlopen(f"http://127.0.0.1:{http.port}/metrics") as answer:
+                families = list(text_string_to_metric_families(answer.read().decode()))
+            return {tuple(s.labels.values()) for f in families for s in f.samples if s.name == name}
+
+        client.call(ApiVersionsRequest(), 0)
+        assert shown() == {("unknown", "unknown", "PLAINTEXT")}
+        request = ApiVersionsRequest(client_software_name="lib", client_software_version="1.2")
+        client.call(request, 3)
+        assert shown() == {("lib", "1.2", "PLAINTEXT")}
 
 
 def test_health_tells_who_and_how(folder: Path) -> None:

@@ -1,0 +1,113 @@
+"""One request at a time, also where the socket is full: a connection without a broker."""
+
+import asyncio
+import socket
+import struct
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from barnabas.server.connection import Connection
+from barnabas.server.reactor import new_event_loop
+from barnabas.server.read_ahead import ReadAhead
+from barnabas.server.request_memory import RequestMemory
+from barnabas.wire.connection import Encoded
+from tests.server.waiting import eventually
+
+TIMEOUT_S = 10.0
+ANSWER_BYTES = 60_000  # below what ends a round of requests, above what the socket takes
+
+
+class Server:
+    """Parks requests called `park`, answers all others; notes what it was asked, in order."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, sock: socket.socket) -> None:
+        self.seen: list[bytes] = []
+        self.parked: list[Connection] = []
+        self.read_ahead = ReadAhead()
+        self.request_memory: RequestMemory | None = None
+        self.connection = Connection(loop, sock, self, "A", 1_000_000, time.monotonic)
+
+    def process(self, connection: Connection, frame: memoryview) -> None:
+        assert not self.parked, "a request is served while another is in progress"
+        self.seen.append(bytes(frame))
+        if self.seen[-1] == b"park":
+            self.parked.append(connection)
+            connection.park(self)
+        else:
+            connection.resume(Encoded(bytearray(ANSWER_BYTES), []))
+
+    def answer_parked(self) -> None:
+        self.parked.pop().resume(Encoded(bytearray(b"late"), []))
+
+    def hurry(self) -> None:
+        pass
+
+    def cancel(self) -> None:
+        pass
+
+    def closed(self, connection: Connection, reason: str) -> None:
+        pass
+
+
+@pytest.fixture
+def loop() -> Iterator[asyncio.AbstractEventLoop]:
+    made = new_event_loop()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
+    """A client's socket and the server's, both with the smallest buffers."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        client = socket.socket()
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.connect(listening.getsockname())
+        server, _ = listening.accept()
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+    server.setblocking(False)
+    client.settimeout(TIMEOUT_S)
+    yield client, server
+    client.close()
+    server.close()
+
+
+Pair = tuple[socket.socket, socket.socket]
+
+
+def frames(*bodies: bytes) -> bytes:
+    return b"".join(struct.pack(">i", len(body)) + body for body in bodies)
+
+
+def run_until(loop: asyncio.AbstractEventLoop, condition: Callable[[], bool]) -> None:
+    loop.run_until_complete(eventually(condition))
+
+
+async def read(loop: asyncio.AbstractEventLoop, client: socket.socket, count: int) -> bytes:
+    data = b""
+    while len(data) < count:
+        data += await loop.sock_recv(client, count - len(data))
+    return data
+
+
+def test_a_socket_that_takes_more_does_not_start_what_is_behind_a_parked_request(
+    loop: asyncio.AbstractEventLoop, pair: Pair
+) -> None:
+    client, sock = pair
+    server = Server(loop, sock)
+    client.sendall(frames(b"first", b"park", b"behind"))
+    run_until(loop, lambda: bool(server.parked))
+    assert server.connection.outbox
+    client.setblocking(False)
+    loop.run_until_complete(asyncio.wait_for(read(loop, client, ANSWER_BYTES), TIMEOUT_S))
+    run_until(loop, lambda: not server.connection.outbox)
+    assert server.seen == [b"first", b"park"]
+    server.answer_parked()
+    late = read(loop, client, 4 + ANSWER_BYTES)
+    assert loop.run_until_complete(asyncio.wait_for(late, TIMEOUT_S)).startswith(b"late")
+    assert server.seen == [b"first", b"park", b"behind"]
+    server.connection.close("the test is over")
