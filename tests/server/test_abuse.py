@@ -4,10 +4,12 @@ The broker is a process of its own, so that its memory is what the kernel says.
 """
 
 import random
+import select
 import socket
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,11 +28,12 @@ VERSIONS = ApiVersionsRequest(client_software_name="t", client_software_version=
 class Victim:
     """A broker process."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *settings: str) -> None:
         self.log = folder / "stderr"
         command = [sys.executable, "-m", "barnabas", "start", "--listen", "127.0.0.1:0"]
         command += ["--data-dir", str(folder / "data"), "--set", "max.connections.per.ip=5000"]
-        command += ["--set", "num.partitions=1"]
+        for setting in ("num.partitions=1", *settings):
+            command += ["--set", setting]
         with self.log.open("wb") as stderr:
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr)
         assert self.process.stdout is not None
@@ -128,6 +131,43 @@ def test_a_producer_that_never_reads_and_a_consumer_that_never_reads(victim: Vic
     for client in deaf:
         client.sock.close()
     assert victim.tracebacks() == 0
+
+
+def test_large_requests_that_never_end_stay_within_their_limit(tmp_path: Path) -> None:
+    """Twelve times 10 MB are announced and sent but for the last byte; 20 MB are allowed."""
+    limits = (
+        f"socket.request.max.bytes={10 * MEGABYTE}",
+        f"queued.max.request.bytes={20 * MEGABYTE}",
+    )
+    victim = Victim(tmp_path, *limits)
+    clients = [RawClient(victim.port) for _ in range(12)]
+    try:
+        before = victim.megabytes
+        body = struct.pack(">ihhih", 10 * MEGABYTE - 4, 0, 7, 1, -1) + bytes(10 * MEGABYTE - 11)
+        left = {client: memoryview(body) for client in clients}
+        deadline = time.monotonic() + 20
+        while select.select([], [client.sock for client in left], [], 1)[1]:
+            assert time.monotonic() < deadline
+            for client in tuple(left):
+                send_some(client, left)
+        assert victim.megabytes - before < 45
+        assert victim.answers()
+    finally:
+        for client in clients:
+            client.sock.close()
+        victim.stop()
+    assert victim.tracebacks() == 0
+
+
+def send_some(client: RawClient, left: dict[RawClient, memoryview]) -> None:
+    """Send what a client's socket takes; one with nothing left is done."""
+    client.sock.setblocking(False)
+    try:
+        left[client] = left[client][client.sock.send(left[client]) :]
+    except BlockingIOError:
+        return
+    if not left[client]:
+        del left[client]
 
 
 def wait_for_topic(client: RawClient) -> None:
