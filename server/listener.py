@@ -6,6 +6,7 @@ it sees an end and not a hang. Idle ones are closed after `connections.max.idle.
 """
 
 import asyncio
+import math
 import socket
 from collections.abc import Callable
 
@@ -67,13 +68,14 @@ class Population:
         self.read_ahead.stop()
 
     def sweep(self, now_ms: float) -> None:
-        """Close what has been idle too long; give back buffers that stand empty."""
-        idle_before_ms = now_ms - self.limits.max_idle_ms
+        """Close what has been idle too long (never, below zero); shrink what stands empty."""
+        max_idle_ms = self.limits.max_idle_ms
+        idle_before_ms = now_ms - max_idle_ms if max_idle_ms >= 0 else -math.inf
         for connection in tuple(self.connections):
             if connection.is_busy:
                 continue
             if connection.last_active_ms <= idle_before_ms:
-                connection.close(f"idle for connections.max.idle.ms={self.limits.max_idle_ms}")
+                connection.close(f"idle for connections.max.idle.ms={max_idle_ms}")
             else:
                 connection.shrink()
 

@@ -90,8 +90,12 @@ def error_counter(cls: type[Struct]) -> CountErrors | None:
         if has_own:
             errors[struct.error_code] += 1
         for name, count in inside:
-            for each in getattr(struct, name) or ():
-                count(each, errors)
+            if count is _count_own:  # a partition, most likely: no call for each
+                for each in getattr(struct, name) or ():
+                    errors[each.error_code] += 1
+            else:
+                for each in getattr(struct, name) or ():
+                    count(each, errors)
 
     return count_all
 

@@ -69,6 +69,13 @@ def test_an_idle_connection_is_closed_and_others_are_not() -> None:
             assert parked.receive().responses[0].partitions[0].error_code == 0
 
 
+def test_below_zero_no_connection_is_idle_for_too_long() -> None:
+    with Broker({"connections.max.idle.ms": -1}) as broker, RawClient(broker.port) as client:
+        assert answers(client)
+        broker.clock.advance("30 days")
+        assert answers(client)
+
+
 def test_beyond_the_brokers_limit_a_client_waits_until_another_leaves() -> None:
     with Broker({"max.connections": 2}) as broker, clients(broker.port, 4) as made:
         first, second, third, fourth = made
