@@ -85,7 +85,9 @@ class Connection:
         "_reading",
         "_unsent",
         "_unwatch",
+        "_unwatch_writable",
         "_watch",
+        "_watch_writable",
         "closed",
         "frames",
         "last_active_ms",
@@ -120,7 +122,7 @@ class Connection:
         self.last_active_ms = clock_ms()
         self._clock_ms = clock_ms
         self._loop = loop
-        self._watch, self._unwatch = watcher(loop)
+        self._watch, self._unwatch, self._watch_writable, self._unwatch_writable = watcher(loop)
         self._fd = sock.fileno()
         self._owner = owner
         self._process = owner.process
@@ -307,7 +309,7 @@ class Connection:
             self._owner.read_ahead.read(*cold, self._warmed)
         elif not self._has_writer:
             self._has_writer = True
-            self._loop.add_writer(self.sock, self._writable)
+            self._watch_writable(self._fd, self._writable)
 
     def _warmed(self) -> None:
         if not self.closed:
@@ -327,7 +329,7 @@ class Connection:
     def _write_off(self) -> None:
         if self._has_writer:
             self._has_writer = False
-            self._loop.remove_writer(self.sock)
+            self._unwatch_writable(self._fd)
 
     def _read_on(self) -> None:
         if not self._reading and not self._unsent and not self._is_short:

@@ -22,7 +22,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextvars import Context
-from typing import TypeVarTuple
+from typing import NamedTuple, TypeVarTuple
 
 MOST_EVENTS = 64  # taken from one poll; what else is ready has its turn in the next
 
@@ -46,6 +46,11 @@ if sys.platform == "linux":
         def watch(self, fd: int, callback: Callback) -> None:
             """Call `callback` whenever `fd` is readable, has failed or has ended."""
             self._outer.register(fd, select.EPOLLIN)
+            self._callbacks[fd] = callback
+
+        def watch_writable(self, fd: int, callback: Callback) -> None:
+            """Call `callback` whenever `fd` takes more or has failed; not while it is watched."""
+            self._outer.register(fd, select.EPOLLOUT)
             self._callbacks[fd] = callback
 
         def unwatch(self, fd: int) -> None:
@@ -91,6 +96,7 @@ if sys.platform == "linux":
             self._direct = DirectSelector(self._callback_failed)
             super().__init__(self._direct)
             self.watch = self._direct.watch
+            self.watch_writable = self._direct.watch_writable
             self.unwatch = self._direct.unwatch
 
         def call_soon(
@@ -121,19 +127,28 @@ if sys.platform == "linux":
         """A loop to run a broker on."""
         return DirectLoop()
 
-    def watcher(
-        loop: asyncio.AbstractEventLoop,
-    ) -> tuple[Callable[[int, Callback], object], Callable[[int], object]]:
-        """(watch, unwatch) of a loop; on one that is not a DirectLoop they do the same slower."""
+    def watcher(loop: asyncio.AbstractEventLoop) -> "Watcher":
+        """The watcher of a loop; on one that is not a DirectLoop it does the same slower."""
         if isinstance(loop, DirectLoop):
-            return loop.watch, loop.unwatch
-        return loop.add_reader, loop.remove_reader
+            return Watcher(loop.watch, loop.unwatch, loop.watch_writable, loop.unwatch)
+        return _asyncio_watcher(loop)
 
 else:
     new_event_loop = asyncio.new_event_loop
 
-    def watcher(
-        loop: asyncio.AbstractEventLoop,
-    ) -> tuple[Callable[[int, Callback], object], Callable[[int], object]]:
-        """(watch, unwatch) of a loop."""
-        return loop.add_reader, loop.remove_reader
+    def watcher(loop: asyncio.AbstractEventLoop) -> "Watcher":
+        """The watcher of a loop."""
+        return _asyncio_watcher(loop)
+
+
+class Watcher(NamedTuple):
+    """How to wait for a socket: to be read or to be written, not for both at a time."""
+
+    watch: Callable[[int, Callback], object]
+    unwatch: Callable[[int], object]
+    watch_writable: Callable[[int, Callback], object]
+    unwatch_writable: Callable[[int], object]
+
+
+def _asyncio_watcher(loop: asyncio.AbstractEventLoop) -> Watcher:
+    return Watcher(loop.add_reader, loop.remove_reader, loop.add_writer, loop.remove_writer)

@@ -41,7 +41,7 @@ def run(loop: asyncio.AbstractEventLoop, done: asyncio.Future[Any]) -> Any:
 
 
 def echo(loop: asyncio.AbstractEventLoop, right: socket.socket) -> None:
-    watch, _ = watcher(loop)
+    watch = watcher(loop).watch
     watch(right.fileno(), lambda: right.send(right.recv(4096)))
 
 
@@ -171,7 +171,7 @@ def test_an_exception_is_reported_and_the_others_go_on(
         right.recv(1)
         raise ValueError("no good")
 
-    watch, _ = watcher(loop)
+    watch = watcher(loop).watch
     watch(right.fileno(), fail)
     watch(other_right.fileno(), lambda: done.set_result(other_right.recv(1)))
     left.sendall(b"1")
