@@ -64,7 +64,7 @@ def test_unwatched_it_is_not_served_any_more(loop: asyncio.AbstractEventLoop, pa
     (left, right), (other, other_right) = pairs
     served: list[bytes] = []
     done = loop.create_future()
-    watch, unwatch = watcher(loop)
+    watch, unwatch, _, _ = watcher(loop)
 
     def read() -> None:
         served.append(right.recv(1))
@@ -183,7 +183,7 @@ def test_an_exception_is_reported_and_the_others_go_on(
 def test_a_callback_may_close_a_socket_that_is_ready_too(
     loop: asyncio.AbstractEventLoop, pairs: Pairs
 ) -> None:
-    watch, unwatch = watcher(loop)
+    watch, unwatch, _, _ = watcher(loop)
     served: list[int] = []
 
     def first_come(mine: int) -> None:
@@ -217,3 +217,47 @@ def test_the_plain_loop_of_asyncio_serves_as_well(pairs: Pairs) -> None:
         assert run(loop, asyncio.ensure_future(answers, loop=loop)) == [b"0", b"1", b"2"]
     finally:
         loop.close()
+
+
+def test_a_full_socket_is_served_when_it_takes_more(
+    loop: asyncio.AbstractEventLoop, pairs: Pairs
+) -> None:
+    left, right = pairs[0]
+    data, sent, done = bytes(4_000_000), [0], loop.create_future()
+    _, _, watch_writable, unwatch_writable = watcher(loop)
+
+    def write() -> None:
+        sent[0] += right.send(data[sent[0] :])
+        if sent[0] == len(data):
+            unwatch_writable(right.fileno())
+            done.set_result(None)
+
+    def drain() -> int:
+        received = 0
+        while received < len(data):
+            received += len(left.recv(65536))
+        return received
+
+    with pytest.raises(BlockingIOError):
+        while True:
+            sent[0] += right.send(data[sent[0] :])
+    watch_writable(right.fileno(), write)
+    received = loop.run_in_executor(None, drain)
+    run(loop, done)
+    assert run(loop, received) == len(data)
+
+
+def test_a_loop_of_asyncio_gives_the_same(pairs: Pairs) -> None:
+    loop, (_, right) = asyncio.new_event_loop(), pairs[0]
+    watch, unwatch, watch_writable, unwatch_writable = watcher(loop)
+    done = loop.create_future()
+    watch(right.fileno(), lambda: None)
+    unwatch(right.fileno())
+
+    def write() -> None:
+        unwatch_writable(right.fileno())
+        done.set_result("takes more")
+
+    watch_writable(right.fileno(), write)
+    assert run(loop, done) == "takes more"
+    loop.close()
