@@ -12,7 +12,7 @@ are called from within the poll, which goes on as long as nobody asks asyncio fo
 
 The rules of asyncio hold: one thread, one callback at a time, and a callback may use the loop
 as it likes. Where there is no epoll, `new_event_loop` gives asyncio's loop as it is, and
-`watcher` its readers.
+`watcher` its readers and writers.
 """
 
 import asyncio
