@@ -158,7 +158,11 @@ class Dispatcher:
             response = answer()
         except Exception as error:
             response = self._refuse(route, context, request, error)
-        self._answer(route, context, request, response)
+        try:
+            self._answer(route, context, request, response)
+        except Exception as error:  # whoever woke it is served, whatever is wrong with this one
+            self._log.unexpected("an answer was not sent", error, api=route.api_key.name)
+            context.connection.close("the answer could not be sent")
 
     def _meets_fault(
         self, faults: "Faults", route: Route, context: RequestContext, request: Message

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.server.outbox import FAIR_FILE_BYTES, Outbox
+from barnabas.server.outbox import FAIR_FILE_BYTES, SMALL_BYTES, Outbox
 from barnabas.wire.connection import Encoded
 
 FILE_BYTES = 20 * FAIR_FILE_BYTES
@@ -25,6 +25,9 @@ class Slice:
 
     def __len__(self) -> int:
         return self._size
+
+    def read(self) -> bytes:
+        return os.pread(self.fd, self._size, self.position)
 
 
 class Reader:
@@ -66,17 +69,28 @@ def fd(tmp_path: Path) -> Iterator[int]:
 Pair = tuple[socket.socket, socket.socket]
 
 
-def test_heads_and_slices_leave_in_order(pair: Pair, fd: int) -> None:
+@pytest.mark.parametrize("size", [10, SMALL_BYTES - 9, SMALL_BYTES - 8, 3 * SMALL_BYTES])
+def test_heads_and_slices_leave_in_order(pair: Pair, fd: int, size: int) -> None:
     outbox, reader = Outbox(pair[0]), Reader(pair[1])
-    cuts = [(2, Slice(fd, 5, 10)), (2, Slice(fd, 0, 0)), (4, Slice(fd, 100, 3))]
+    cuts = [(2, Slice(fd, 5, size)), (2, Slice(fd, 0, 0)), (4, Slice(fd, 100, 3))]
     outbox.put(Encoded(bytearray(b"abcdef"), list(cuts)))
     outbox.put(Encoded(bytearray(b"next"), []))
-    assert outbox.unsent_bytes == 23
+    assert outbox.unsent_bytes == 13 + size
     while not outbox.flush():
         pass
     assert outbox.unsent_bytes == 0
-    expected = b"ab" + os.pread(fd, 10, 5) + b"cd" + os.pread(fd, 3, 100) + b"ef" + b"next"
+    expected = b"ab" + os.pread(fd, size, 5) + b"cd" + os.pread(fd, 3, 100) + b"ef" + b"next"
     assert reader.all(pair[0]) == expected
+
+
+def test_a_small_answer_leaves_by_one_call(pair: Pair, fd: int) -> None:
+    """On a socket that keeps messages apart each call would be seen."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with ours, theirs:
+        outbox = Outbox(ours)
+        outbox.put(Encoded(bytearray(b"<>"), [(1, Slice(fd, 0, 100))]))
+        assert outbox.flush()
+        assert theirs.recv(1000) == b"<" + os.pread(fd, 100, 0) + b">"
 
 
 def test_one_flush_sends_a_fair_share_even_if_the_reader_keeps_pace(pair: Pair, fd: int) -> None:

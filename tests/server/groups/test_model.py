@@ -270,6 +270,10 @@ class Groups(RuleBasedStateMachine):
         )
 
 
+# A hundred random histories now and then miss a transition; five hundred do not.
+MOST_ROUNDS = 5
+
+
 def test_groups_make_sense_whatever_members_do(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -281,14 +285,18 @@ def test_groups_make_sense_whatever_members_do(
         move(group, event, now_ms)
 
     monkeypatch.setattr(Group, "move", noted)
-    run_state_machine_as_test(
-        lambda: Groups(tmp_path),
-        settings=settings(
-            max_examples=100,
-            stateful_step_count=40,
-            deadline=None,
-            suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-        ),
-    )
     # Removal in every state is not left to chance: test_loading.
-    assert {event for _, event in set(TRANSITIONS) - seen} <= {GroupEvent.REMOVED}
+    for _ in range(MOST_ROUNDS):
+        run_state_machine_as_test(
+            lambda: Groups(tmp_path),
+            settings=settings(
+                max_examples=100,
+                stateful_step_count=40,
+                deadline=None,
+                suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+            ),
+        )
+        unseen = {event for _, event in set(TRANSITIONS) - seen} - {GroupEvent.REMOVED}
+        if not unseen:
+            break
+    assert not unseen
