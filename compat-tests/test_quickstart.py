@@ -67,7 +67,9 @@ class Reader:
             cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         assert self._broker.stdout is not None
-        return "".join(self._broker.stdout.readline().decode() for _ in range(lines - 1)) + "and more"
+        return (
+            "".join(self._broker.stdout.readline().decode() for _ in range(lines - 1)) + "and more"
+        )
 
     def _here(self, text: str) -> str:
         for told, ours in self._places.items():
