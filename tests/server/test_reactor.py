@@ -4,6 +4,7 @@ import asyncio
 import socket
 import threading
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -73,7 +74,7 @@ def test_unwatched_it_is_not_served_any_more(loop: asyncio.AbstractEventLoop, pa
         other.sendall(b"x")  # ready later than the first: by then that would have been served
 
     watch(right.fileno(), read)
-    watch(other_right.fileno(), lambda: done.done() or done.set_result(other_right.recv(1)))
+    watch(other_right.fileno(), lambda: done.set_result(other_right.recv(1)))
     left.sendall(b"1")
     assert run(loop, done) == b"x"
     assert served == [b"1"]
@@ -195,7 +196,7 @@ def test_a_callback_may_close_a_socket_that_is_ready_too(
         loop.call_later(0.02, loop.stop)
 
     for index, (left, right) in enumerate(pairs):
-        watch(right.fileno(), lambda index=index: first_come(index))
+        watch(right.fileno(), partial(first_come, index))
         left.sendall(b"!")
     loop.run_forever()
     assert len(served) == 1
