@@ -2,6 +2,7 @@
 
 from typing import Any, Protocol, Self
 
+from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.wire.messages.heartbeat import HeartbeatRequest
 from barnabas.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from barnabas.wire.messages.leave_group import LeaveGroupRequest
@@ -121,6 +122,12 @@ class Member(RawClient):
         assert self.join().error_code == 0
         assert self.sync(**{self.member_id: b"mine"}).error_code == 0
         return self
+
+
+def find_coordinator(client: RawClient, group: str) -> None:
+    """What every client does first: it brings `__consumer_offsets` into being."""
+    answer = client.call(FindCoordinatorRequest(key=group), 3)
+    assert answer.error_code == 0
 
 
 def commit_request(group: str, topic: str, *offsets: int, **options: Any) -> OffsetCommitRequest:

@@ -5,7 +5,7 @@ import pytest
 from barnabas.server.testing.broker import Broker
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.describe_groups import DescribeGroupsRequest
-from tests.server.group_requests import SUBSCRIPTION, Member
+from tests.server.group_requests import SUBSCRIPTION, Member, find_coordinator
 from tests.server.names import unique
 from tests.server.raw_client import RawClient
 
@@ -42,6 +42,7 @@ def test_a_group_on_its_way_keeps_its_members_secrets(broker: Broker) -> None:
 @pytest.mark.parametrize("version", range(7))
 def test_a_group_nobody_knows(client: RawClient, version: int) -> None:
     name = unique("none")
+    find_coordinator(client, name)
     (group,) = client.call(DescribeGroupsRequest(groups=[name]), version).groups
     assert group.group_state == "Dead"
     if version >= 6:

@@ -8,7 +8,7 @@ from barnabas.wire.messages.offset_delete import (
     OffsetDeleteRequestTopic,
 )
 from tests.server.admin import create, new_topic
-from tests.server.group_requests import Member, commit, offsets
+from tests.server.group_requests import Member, commit, find_coordinator, offsets
 from tests.server.names import unique
 from tests.server.raw_client import RawClient
 
@@ -40,6 +40,7 @@ def test_offsets_of_a_group_without_members(client: RawClient) -> None:
 def test_a_group_that_is_not_there(client: RawClient) -> None:
     name = unique("t")
     create(client, new_topic(name))
+    find_coordinator(client, "any")
     assert _delete(client, unique("none"), **{name: 1}) == (ErrorCode.GROUP_ID_NOT_FOUND, [])
     assert _delete(client, "", **{name: 1})[0] == ErrorCode.INVALID_GROUP_ID
 
