@@ -68,7 +68,8 @@ def test_requests_while_loading(world: World) -> None:
         assert client.leave() is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         assert world.commit(1, client.committer) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         world.groups.leadership.resigned(0)
-        await asyncio.sleep(0.01)
+        loading = asyncio.all_tasks() - {asyncio.current_task()}
+        await asyncio.wait_for(asyncio.gather(*loading, return_exceptions=True), 10)
 
     world.loop.run_until_complete(run())
     assert world.groups.shards.find(0) is None
