@@ -46,10 +46,9 @@ def repair(path: Path, settings: dict[str, str], *, dry_run: bool, as_json: bool
         config = LogConfig().with_settings(settings)
     except InvalidSetting as error:
         raise BadPath(str(error)) from None
-    logging.getLogger("barnabas.storage").setLevel(logging.CRITICAL)
     starts = _log_starts(top)
     report = _Report(as_json=as_json, dry_run=dry_run)
-    with _held(top, is_needed=not dry_run):
+    with _storage_is_silent(), _held(top, is_needed=not dry_run):
         for directory in directories:
             report.partition(directory, *recover(directory, config, starts, dry_run=dry_run))
     report.finish(len(directories))
@@ -104,6 +103,18 @@ def _log_starts(top: Path) -> Offsets:
         return checkpoints.read_offsets(READ_ONLY, str(top / checkpoints.LOG_START))
     except CorruptCheckpoint:
         return {}
+
+
+@contextmanager
+def _storage_is_silent() -> Iterator[None]:
+    """What storage would log stands in the report."""
+    logger = logging.getLogger("barnabas.storage")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """`barnabas log repair`: a dry run says what recovery does, and only the real one does it."""
 
 import json
+import logging
 import shutil
 import subprocess
 import sys
@@ -65,6 +66,18 @@ def test_says_what_it_would_do(tmp_path: Path) -> None:
     assert "  orders-0/00000000000000000007.log would be cut from 300 to 246 bytes" in lines
     assert "  orders-0/00000000000000000014.log would be removed, 410 bytes" in lines
     assert "  orders-0/00000000000000000007.index would be made anew, 24 to 8 bytes" in lines
+
+
+def test_what_storage_logs_is_kept_back_no_longer_than_the_repair(tmp_path: Path) -> None:
+    logger = logging.getLogger("barnabas.storage")
+    before = logger.level
+    logger.setLevel(logging.INFO)
+    try:
+        write_log(tmp_path / "orders-0")
+        assert run_log("repair", tmp_path, "--dry-run", *DENSE).code == 0
+        assert logger.level == logging.INFO
+    finally:
+        logger.setLevel(before)
 
 
 @pytest.mark.parametrize("policy", ["delete", "compact"])
