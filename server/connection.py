@@ -27,12 +27,10 @@ from barnabas.server.request_memory import RequestMemory
 from barnabas.wire.api import ApiKey
 from barnabas.wire.connection import Encoded
 from barnabas.wire.errors import ProtocolError
-from barnabas.wire.frame import FrameBuffer
+from barnabas.wire.frame import FIRST_BYTES, FrameBuffer
 
 FAIR_REQUESTS = 64
 SHRINK_ABOVE_BYTES = 64 * 1024
-# Every connection has a buffer for frames up to this size; larger ones need memory of their own.
-SMALL_FRAME_BYTES = 16 * 1024
 UNKNOWN_SOFTWARE = ("unknown", "unknown")
 _FETCH = int(ApiKey.FETCH)
 _GONE = {errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED, errno.ETIMEDOUT, errno.ENOTCONN}
@@ -84,10 +82,7 @@ class Connection:
         "_pumping",
         "_reading",
         "_unsent",
-        "_unwatch",
-        "_unwatch_writable",
-        "_watch",
-        "_watch_writable",
+        "_watcher",
         "closed",
         "frames",
         "last_active_ms",
@@ -122,7 +117,7 @@ class Connection:
         self.last_active_ms = clock_ms()
         self._clock_ms = clock_ms
         self._loop = loop
-        self._watch, self._unwatch, self._watch_writable, self._unwatch_writable = watcher(loop)
+        self._watcher = watcher(loop)
         self._fd = sock.fileno()
         self._owner = owner
         self._process = owner.process
@@ -262,7 +257,8 @@ class Connection:
     def _settle_memory(self, memory: RequestMemory) -> None:
         """Hold as much as the frame that waits or has begun needs; without it, stop reading."""
         size = self.frames.begun_bytes()
-        wanted = size if size > SMALL_FRAME_BYTES else 0
+        # Frames up to the size that every connection's buffer has need no memory of their own.
+        wanted = size if size > FIRST_BYTES else 0
         more = wanted - self._claimed_bytes
         if more > 0:
             self._is_short = not memory.take(self, more)
@@ -309,7 +305,7 @@ class Connection:
             self._owner.read_ahead.read(*cold, self._warmed)
         elif not self._has_writer:
             self._has_writer = True
-            self._watch_writable(self._fd, self._writable)
+            self._watcher.watch_writable(self._fd, self._writable)
 
     def _warmed(self) -> None:
         if not self.closed:
@@ -329,17 +325,17 @@ class Connection:
     def _write_off(self) -> None:
         if self._has_writer:
             self._has_writer = False
-            self._unwatch_writable(self._fd)
+            self._watcher.unwatch_writable(self._fd)
 
     def _read_on(self) -> None:
         if not self._reading and not self._unsent and not self._is_short:
             self._reading = True
-            self._watch(self._fd, self._readable)
+            self._watcher.watch(self._fd, self._readable)
 
     def _read_off(self) -> None:
         if self._reading:
             self._reading = False
-            self._unwatch(self._fd)
+            self._watcher.unwatch(self._fd)
 
 
 def _gone(error: OSError) -> str:

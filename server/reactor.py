@@ -29,6 +29,20 @@ MOST_EVENTS = 64  # taken from one poll; what else is ready has its turn in the 
 Ts = TypeVarTuple("Ts")
 Callback = Callable[[], object]
 
+
+class Watcher(NamedTuple):
+    """How to wait for a socket: to be read or to be written, not for both at a time."""
+
+    watch: Callable[[int, Callback], object]
+    unwatch: Callable[[int], object]
+    watch_writable: Callable[[int, Callback], object]
+    unwatch_writable: Callable[[int], object]
+
+
+def _asyncio_watcher(loop: asyncio.AbstractEventLoop) -> Watcher:
+    return Watcher(loop.add_reader, loop.remove_reader, loop.add_writer, loop.remove_writer)
+
+
 if sys.platform == "linux":
 
     class DirectSelector(selectors.EpollSelector):
@@ -95,9 +109,10 @@ if sys.platform == "linux":
         def __init__(self) -> None:
             self._direct = DirectSelector(self._callback_failed)
             super().__init__(self._direct)
-            self.watch = self._direct.watch
-            self.watch_writable = self._direct.watch_writable
-            self.unwatch = self._direct.unwatch
+            direct = self._direct
+            self.watcher = Watcher(
+                direct.watch, direct.unwatch, direct.watch_writable, direct.unwatch
+            )
 
         def call_soon(
             self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
@@ -127,28 +142,10 @@ if sys.platform == "linux":
         """A loop to run a broker on."""
         return DirectLoop()
 
-    def watcher(loop: asyncio.AbstractEventLoop) -> "Watcher":
+    def watcher(loop: asyncio.AbstractEventLoop) -> Watcher:
         """The watcher of a loop; on one that is not a DirectLoop it does the same slower."""
-        if isinstance(loop, DirectLoop):
-            return Watcher(loop.watch, loop.unwatch, loop.watch_writable, loop.unwatch)
-        return _asyncio_watcher(loop)
+        return loop.watcher if isinstance(loop, DirectLoop) else _asyncio_watcher(loop)
 
 else:
     new_event_loop = asyncio.new_event_loop
-
-    def watcher(loop: asyncio.AbstractEventLoop) -> "Watcher":
-        """The watcher of a loop."""
-        return _asyncio_watcher(loop)
-
-
-class Watcher(NamedTuple):
-    """How to wait for a socket: to be read or to be written, not for both at a time."""
-
-    watch: Callable[[int, Callback], object]
-    unwatch: Callable[[int], object]
-    watch_writable: Callable[[int, Callback], object]
-    unwatch_writable: Callable[[int], object]
-
-
-def _asyncio_watcher(loop: asyncio.AbstractEventLoop) -> Watcher:
-    return Watcher(loop.add_reader, loop.remove_reader, loop.add_writer, loop.remove_writer)
+    watcher = _asyncio_watcher

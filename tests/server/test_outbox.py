@@ -11,23 +11,9 @@ import pytest
 
 from barnabas.server.outbox import FAIR_FILE_BYTES, SMALL_BYTES, Outbox
 from barnabas.wire.connection import Encoded
+from tests.server.slices import Slice
 
 FILE_BYTES = 20 * FAIR_FILE_BYTES
-
-
-class Slice:
-    """A stretch of an open file, as storage hands them out."""
-
-    def __init__(self, fd: int, position: int, size: int) -> None:
-        self.fd = fd
-        self.position = position
-        self._size = size
-
-    def __len__(self) -> int:
-        return self._size
-
-    def read(self) -> bytes:
-        return os.pread(self.fd, self._size, self.position)
 
 
 class Reader:

@@ -25,24 +25,13 @@ from barnabas.wire.messages.api_versions import ApiVersionsRequest
 from barnabas.wire.messages.fetch import FetchResponse
 from tests.server.raw_client import RawClient
 from tests.server.records import data_of, fetch_request, make_batch, produce
+from tests.server.slices import Slice
 from tests.server.waiting import wait_until
 
 SIZE = 3 * PROBE_EVERY_BYTES
 HOLE_BYTES = 64 * 1024
 BATCH_BYTES = 900_000
 BATCHES = 12
-
-
-class Slice:
-    """A stretch of an open file, as storage hands them out."""
-
-    def __init__(self, fd: int, position: int, size: int) -> None:
-        self.fd = fd
-        self.position = position
-        self._size = size
-
-    def __len__(self) -> int:
-        return self._size
 
 
 @pytest.fixture
