@@ -61,8 +61,27 @@ class Barnabas(LazyGroup):
         return result
 
 
+def _say_version(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:
+    """The release, and whether its hot modules are compiled (setup.py): a matter of speed."""
+    if is_asked:
+        from importlib.metadata import version
+
+        from barnabas.wire import varint
+
+        kind = "interpreted" if str(varint.__file__).endswith(".py") else "compiled"
+        click.echo(f"barnabas {version('barnabas')}, {kind}")
+        ctx.exit()
+
+
 @click.command(cls=Barnabas)
-@click.version_option(package_name="barnabas")
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_say_version,
+    help="Show the version and exit.",
+)
 def main() -> None:
     """Barnabas: a message broker that speaks the Apache Kafka wire protocol.
 

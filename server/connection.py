@@ -210,7 +210,7 @@ class Connection:
 
     def _pump(self) -> None:
         """Serve the whole requests that have come, then send what they were answered."""
-        if self.closed or self._pumping or self._unsent or self._pending is not None:
+        if self._pumping or not self._may_serve():
             return
         self._pumping = has_more = True
         next_frame, process = self.frames.next_frame, self._process
@@ -233,6 +233,9 @@ class Connection:
             self._flush()
         if not self.closed and not self._unsent:
             self._after_pump(has_more)
+
+    def _may_serve(self) -> bool:
+        return not (self.closed or self._unsent) and self._pending is None
 
     def _after_pump(self, has_more: bool) -> None:
         if self._pending is not None:

@@ -80,9 +80,11 @@ class Population:
                 connection.shrink()
 
     def _close_excess(self) -> None:
+        if self.quotas.is_exceeded:
+            self._close_least_used()
+
+    def _close_least_used(self) -> None:
         """Close the least recently used, those at work last, until there are not too many."""
-        if not self.quotas.is_exceeded:
-            return
         is_protected = self.quotas.is_protected
         open_to_it = [each for each in self.connections if not is_protected(each.listener_name)]
         open_to_it.sort(key=lambda each: (each.is_busy, each.last_active_ms))

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from barnabas.server.histogram import QUANTILES, Histogram
+from barnabas.server.topic_metrics import TOPIC_COUNTS, TopicMetrics
 from barnabas.wire.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -20,47 +21,6 @@ if TYPE_CHECKING:
 
 Labels = tuple[str, ...]
 Values = Iterable[tuple[Labels, float]]
-
-
-class TopicMetrics:
-    """Counts of one topic on this broker; bytes are those of record batches."""
-
-    __slots__ = (
-        "bytes_in",
-        "bytes_out",
-        "bytes_rejected",
-        "failed_fetch_requests",
-        "failed_produce_requests",
-        "fetch_message_conversions",
-        "invalid_magic_number_records",
-        "invalid_message_crc_records",
-        "invalid_offset_or_sequence_records",
-        "messages_in",
-        "no_key_compacted_topic_records",
-        "produce_message_conversions",
-        "replication_bytes_in",
-        "replication_bytes_out",
-        "total_fetch_requests",
-        "total_produce_requests",
-    )
-
-    def __init__(self) -> None:
-        self.bytes_in = 0
-        self.bytes_out = 0
-        self.bytes_rejected = 0
-        self.failed_fetch_requests = 0
-        self.failed_produce_requests = 0
-        self.fetch_message_conversions = 0
-        self.invalid_magic_number_records = 0
-        self.invalid_message_crc_records = 0
-        self.invalid_offset_or_sequence_records = 0
-        self.messages_in = 0
-        self.no_key_compacted_topic_records = 0
-        self.produce_message_conversions = 0
-        self.replication_bytes_in = 0
-        self.replication_bytes_out = 0
-        self.total_fetch_requests = 0
-        self.total_produce_requests = 0
 
 
 class RequestMetrics:
@@ -100,7 +60,7 @@ class Metrics:
     def forget_topic(self, name: str) -> None:
         """Stop showing a deleted topic; what it counted stays in the broker's sums."""
         if counts := self.topics.pop(name, None):
-            for field in TopicMetrics.__slots__:
+            for field in TOPIC_COUNTS:
                 setattr(self._gone, field, getattr(self._gone, field) + getattr(counts, field))
 
     def request(self, api: str) -> RequestMetrics:
@@ -154,7 +114,7 @@ class _Collector:
         yield from self._sources()
 
     def _topics(self) -> Iterator["Metric"]:
-        for field in TopicMetrics.__slots__:
+        for field in TOPIC_COUNTS:
             name = f"kafka_server_brokertopicmetrics_{field.replace('_', '')}"
             family = _family("counter", name, f"{field.replace('_', ' ')}, by topic and in all")
             family.add_sample(f"{name}_total", {}, self._metrics.broker_total(field))

@@ -13,12 +13,10 @@ from barnabas.storage.load_job import LoadJob
 from barnabas.storage.loader import Loader
 from barnabas.storage.log_append import LogAppend
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.log_flush import LogFlush
-from barnabas.storage.log_offsets import LogOffsets
 from barnabas.storage.producer_entry import ProducerEntry
 
 
-class Log(LogAppend, LogFlush, LogOffsets):
+class Log(LogAppend):
     """A partition's log."""
 
     __slots__ = ()

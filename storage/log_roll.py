@@ -1,13 +1,13 @@
 """When and how a log goes on in a new segment."""
 
 from barnabas.storage.fs import remove_path
-from barnabas.storage.log_state import LogState
+from barnabas.storage.log_offsets import LogOffsets
 from barnabas.storage.offset_index import MAX_RELATIVE_OFFSET
 from barnabas.storage.segment import Segment
 from barnabas.storage.segment_files import SEGMENT_EXTENSIONS, segment_path
 
 
-class LogRoll(LogState):
+class LogRoll(LogOffsets):
     """Rolling."""
 
     __slots__ = ()

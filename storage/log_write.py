@@ -4,13 +4,13 @@ from barnabas.storage.append_info import AppendInfo
 from barnabas.storage.append_rules import ValidatedRecords
 from barnabas.storage.batch import MAGIC_V2, NO_TIMESTAMP, BatchHeader
 from barnabas.storage.errors import RecordListTooLarge
-from barnabas.storage.log_cleanup import LogCleanup
+from barnabas.storage.log_flush import LogFlush
 from barnabas.storage.offset_index import MAX_RELATIVE_OFFSET
 from barnabas.storage.producer_updates import ProducerUpdates
 from barnabas.storage.segment import Segment
 
 
-class LogWrite(LogCleanup):
+class LogWrite(LogFlush):
     """Writing a set of batches whose offsets are final."""
 
     __slots__ = ()

@@ -7,7 +7,7 @@ replicas. With one replica that is the log's end, and an append is committed whe
 from collections.abc import Sequence
 
 from barnabas.server.errors import ApiError
-from barnabas.server.metrics import TopicMetrics
+from barnabas.server.topic_metrics import TopicMetrics
 from barnabas.storage.append_info import AppendInfo
 from barnabas.storage.log_config import FOREVER
 from barnabas.storage.managed_log import ManagedLog

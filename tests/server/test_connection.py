@@ -1,5 +1,6 @@
 """One connection: order, one request at a time, long polls that give way, slow readers."""
 
+import os
 import socket
 import struct
 import threading
@@ -8,9 +9,8 @@ import time
 import pytest
 
 from barnabas.server.connection import Connection
-from barnabas.server.outbox import Outbox
+from barnabas.server.outbox import SMALL_BYTES
 from barnabas.server.testing.broker import Broker
-from barnabas.wire.connection import Encoded
 from barnabas.wire.messages.api_versions import ApiVersionsRequest
 from barnabas.wire.messages.fetch import FetchResponse
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataResponse
@@ -66,20 +66,19 @@ def test_a_parked_fetch_that_cannot_be_answered_costs_the_producer_nothing(
     barnabas_broker: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A bug in one client's answer ends that client's connection, not the other's request."""
-    topic, put = barnabas_broker.create_topic("unsent"), Outbox.put
+    topic = barnabas_broker.create_topic("unsent")
 
-    def fail_with_records(outbox: Outbox, encoded: Encoded) -> None:
-        if encoded.cuts:
-            raise RuntimeError("a bug")
-        put(outbox, encoded)
+    def fail(*_: object) -> int:
+        raise RuntimeError("a bug")
 
     with RawClient(barnabas_broker.port) as reader, RawClient(barnabas_broker.port) as writer:
         reader.send(fetch_request(topic, 0, max_wait_ms=10_000), 11)
         wait_until_parked(barnabas_broker)
-        monkeypatch.setattr(Outbox, "put", fail_with_records)
-        answer = writer.call(produce_request(topic, make_batch(b"news")), 7)
+        monkeypatch.setattr(os, "sendfile", fail)
+        answer = writer.call(produce_request(topic, make_batch(bytes(SMALL_BYTES))), 7)
         assert answer.responses[0].partition_responses[0].error_code == 0
-        assert reader.is_closed()
+        with pytest.raises(ConnectionError):
+            reader.receive()
 
 
 def test_a_parked_fetch_gives_way_to_another_kind_of_request(barnabas_broker: Broker) -> None:
