@@ -13,15 +13,16 @@ import asyncio
 import time
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
+from typing import Final
 
 from barnabas.server.units import parse_duration_ms
 
 Callback = Callable[[], object]
 
-NEVER = float("inf")
-SLACK_MS = 0.001
+NEVER: Final = float("inf")
+SLACK_MS: Final = 0.001
 """The event loop may wake us this much early; a timer that close to its deadline is due."""
-MOST_CALLS_AT_ONE_INSTANT = 100_000
+MOST_CALLS_AT_ONE_INSTANT: Final = 100_000
 
 
 class Timer:

@@ -18,7 +18,7 @@ import asyncio
 import errno
 import socket
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
 from barnabas.server.outbox import GATHER_BYTES, Outbox
 from barnabas.server.reactor import watcher
@@ -29,11 +29,11 @@ from barnabas.wire.connection import Encoded
 from barnabas.wire.errors import ProtocolError
 from barnabas.wire.frame import FIRST_BYTES, FrameBuffer
 
-FAIR_REQUESTS = 64
-SHRINK_ABOVE_BYTES = 64 * 1024
-UNKNOWN_SOFTWARE = ("unknown", "unknown")
-_FETCH = int(ApiKey.FETCH)
-_GONE = {errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED, errno.ETIMEDOUT, errno.ENOTCONN}
+FAIR_REQUESTS: Final = 64
+SHRINK_ABOVE_BYTES: Final = 64 * 1024
+UNKNOWN_SOFTWARE: Final = ("unknown", "unknown")
+_FETCH: Final = int(ApiKey.FETCH)
+_GONE: Final = {errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED, errno.ETIMEDOUT, errno.ENOTCONN}
 
 
 class Pending(Protocol):
@@ -213,10 +213,10 @@ class Connection:
         if self._pumping or not self._may_serve():
             return
         self._pumping = has_more = True
-        next_frame, process = self.frames.next_frame, self._process
+        frames, process = self.frames, self._process
         try:
             for _ in range(FAIR_REQUESTS):
-                frame = next_frame()
+                frame = frames.next_frame()
                 if frame is None:
                     has_more = False
                     break

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from importlib import import_module
 from types import CoroutineType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from barnabas.server.connection import Connection
 from barnabas.server.context import RequestContext
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from barnabas.server.control import Faults
     from barnabas.server.request_metrics import RequestMeter
 
-_API_VERSIONS = int(ApiKey.API_VERSIONS)
+_API_VERSIONS: Final = int(ApiKey.API_VERSIONS)
 
 
 class Route:

@@ -7,13 +7,13 @@ import sys
 import time
 from collections.abc import Callable
 from contextvars import Context
-from typing import TypeVarTuple
+from typing import Final, TypeVarTuple
 
 from barnabas.server.watcher import Callback, Watcher
 
 assert sys.platform == "linux"  # what follows is typed there only
 
-MOST_EVENTS = 64  # taken from one poll; what else is ready has its turn in the next
+MOST_EVENTS: Final = 64  # taken from one poll; what else is ready has its turn in the next
 
 Ts = TypeVarTuple("Ts")
 

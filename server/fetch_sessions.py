@@ -14,17 +14,18 @@ smaller one that has had its two minutes; a follower's session never yields to a
 
 import random
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from barnabas.server.errors import ApiError
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, PartitionData
 from barnabas.wire.uuids import ZERO_UUID, Uuid
 
-EVICTION_MS = 120_000
+EVICTION_MS: Final = 120_000
 NO_SESSION = 0
 FINAL_EPOCH = -1
 INITIAL_EPOCH = 0
-_LARGEST = 2**31 - 1
+_LARGEST: Final = 2**31 - 1
 
 Key = tuple[str | Uuid, int]
 

@@ -9,19 +9,19 @@ sending (`cold`) until somebody has read it.
 import os
 import socket
 from collections import deque
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from barnabas.server.read_ahead import FileRange, is_cached
 from barnabas.wire.connection import Encoded
 
 # Heads up to this size are gathered before a send.
-GATHER_BYTES = 64 * 1024
+GATHER_BYTES: Final = 64 * 1024
 # An answer up to this size, files included, is put together in memory: one call instead of three.
-SMALL_BYTES = 8 * 1024
+SMALL_BYTES: Final = 8 * 1024
 # One flush sends about this much of files, then other connections get their turn: a reader that
 # keeps pace would have the loop to itself until its answer ends, 22 ms for 50 MB.
-FAIR_FILE_BYTES = 1024 * 1024
-MORE = getattr(socket, "MSG_MORE", 0)
+FAIR_FILE_BYTES: Final = 1024 * 1024
+MORE: Final = getattr(socket, "MSG_MORE", 0)
 
 
 class _FilePart:

@@ -9,7 +9,7 @@ metrics can be read (`barnabas.http.port`).
 from collections import Counter
 from collections.abc import Callable
 from time import perf_counter_ns
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from barnabas.server.context import RequestContext
 from barnabas.server.fetch_sessions import replica_id_of
@@ -19,7 +19,7 @@ from barnabas.wire.arrays import Array
 from barnabas.wire.schema import Message, Struct
 from barnabas.wire.structs import StructKind
 
-_FETCH = int(ApiKey.FETCH)
+_FETCH: Final = int(ApiKey.FETCH)
 
 CountErrors = Callable[[Any, Counter[int]], None]
 

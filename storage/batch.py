@@ -66,6 +66,7 @@ NO_LEADER_EPOCH: Final = -1
 MAX_SEQUENCE: Final = 0x7FFFFFFF
 
 HEADER: Final = Struct(">qiibIhiqqqhii")
+HeaderFields = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int]
 LEGACY_HEADER: Final = Struct(">qiIbb")
 _OFFSET_AND_SIZE: Final = Struct(">qi")
 _PREFIX: Final = Struct(">qii")

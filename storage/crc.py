@@ -8,7 +8,7 @@ the package's extension module, which is loaded here alone.
 from collections.abc import Callable
 from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
-from typing import cast
+from typing import Final, cast
 
 Buffer = bytes | bytearray | memoryview
 
@@ -24,5 +24,5 @@ def _load() -> Callable[[Buffer, int], int]:
     return cast(Callable[[Buffer, int], int], module.crc32c)
 
 
-crc32c: Callable[..., int] = _load()
+crc32c: Final[Callable[..., int]] = _load()
 """`crc32c(data, value=0)`: the checksum of `data`, going on from `value`."""

@@ -11,14 +11,14 @@ when it is killed. No entry consists of zeros alone, so trailing ones are not co
 
 from collections.abc import Callable
 from struct import Struct
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from barnabas.storage.errors import CorruptIndex
 from barnabas.storage.file_slice import CachedFile, FileCache, read_fully
 
 Unpack = Callable[[bytes | bytearray, int], tuple[Any, ...]]
 
-PAGE_BYTES = 4096
+PAGE_BYTES: Final = 4096
 
 
 def floor_slot(

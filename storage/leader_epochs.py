@@ -9,13 +9,14 @@ when the log is recovered. That is why a change is written at once but only sync
 """
 
 from bisect import bisect_right
+from typing import Final
 
 from barnabas.storage.errors import CorruptCheckpoint
 from barnabas.storage.fs import FileSystem, read_file, write_file
 
-UNDEFINED_EPOCH = -1
+UNDEFINED_EPOCH: Final = -1
 UNDEFINED_EPOCH_OFFSET = -1
-FILE_NAME = "leader-epoch-checkpoint"
+FILE_NAME: Final = "leader-epoch-checkpoint"
 
 
 def parse_epochs(data: bytes) -> list[tuple[int, int]]:

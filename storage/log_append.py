@@ -6,10 +6,12 @@ one write puts it behind the others. Anything unusual, and anything wrong, takes
 which decides again from the start. Nothing is written unless all of it is valid.
 """
 
+from collections.abc import Callable
 from struct import Struct
+from typing import Final
 
 from barnabas.storage.append_info import AppendInfo
-from barnabas.storage.batch import HEADER, MAX_SEQUENCE, BatchHeader, Buffer
+from barnabas.storage.batch import HEADER, MAX_SEQUENCE, BatchHeader, Buffer, HeaderFields
 from barnabas.storage.crc import crc32c
 from barnabas.storage.errors import InvalidTransactionState, StorageError
 from barnabas.storage.log_write import LogWrite
@@ -19,13 +21,13 @@ from barnabas.storage.producer_updates import ProducerUpdates
 from barnabas.storage.transaction_verification import VerificationGuard
 from barnabas.storage.validation import validate_as_follower, validate_as_leader
 
-_unpack = HEADER.unpack_from
-_stamp_prefix = Struct(">qii").pack_into
-_CLIENT = AppendOrigin.CLIENT
-_UNCOMMON_ATTRIBUTES = ~0x17  # all but the codec and TRANSACTIONAL
-_HEADER_BYTES = HEADER.size
-_TRANSACTIONAL = 0x10
-_CODEC_MASK = 7
+_unpack: Final[Callable[[Buffer], HeaderFields]] = HEADER.unpack_from
+_stamp_prefix: Final = Struct(">qii").pack_into
+_CLIENT: Final = AppendOrigin.CLIENT
+_UNCOMMON_ATTRIBUTES: Final = ~0x17  # all but the codec and TRANSACTIONAL
+_HEADER_BYTES: Final = HEADER.size
+_TRANSACTIONAL: Final = 0x10
+_CODEC_MASK: Final = 7
 _LZ4, _ZSTD = 3, 4
 
 

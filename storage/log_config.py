@@ -7,7 +7,7 @@ its own `log.*` settings and derives every topic's from it with `with_settings`.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Final
 
 from barnabas.storage.message_format import MESSAGE_FORMAT_VERSION
 from barnabas.storage.setting_types import (
@@ -28,7 +28,7 @@ from barnabas.storage.setting_types import (
     one_of,
 )
 
-FOREVER = (1 << 63) - 1
+FOREVER: Final = (1 << 63) - 1
 _DAY_MS = 24 * 60 * 60 * 1000
 
 

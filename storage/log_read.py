@@ -1,5 +1,7 @@
 """Reading: from an offset to a stretch of a file that can be sent as it is."""
 
+from typing import Final
+
 from barnabas.storage.errors import CorruptIndex, OffsetOutOfRange
 from barnabas.storage.index_checks import check_offset_entry
 from barnabas.storage.log_state import LogState
@@ -7,7 +9,8 @@ from barnabas.storage.read_result import ReadBound, ReadResult
 from barnabas.storage.segment import Segment
 from barnabas.storage.transaction_index import AbortedTransaction
 
-_HIGH_WATERMARK, _LAST_STABLE = ReadBound.HIGH_WATERMARK, ReadBound.LAST_STABLE
+_HIGH_WATERMARK: Final = ReadBound.HIGH_WATERMARK
+_LAST_STABLE: Final = ReadBound.LAST_STABLE
 
 
 class LogRead(LogState):

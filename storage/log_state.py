@@ -13,7 +13,7 @@ is known of what is on the disk, so the directory's logs are not to be used agai
 import logging
 from collections import deque
 from random import randrange
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from barnabas.storage.errors import CorruptBatch, CorruptIndex, LogDirectoryFailed
 from barnabas.storage.file_slice import FileCache
@@ -29,7 +29,7 @@ from barnabas.storage.segments import Segments
 from barnabas.storage.topic_rules import append_rules
 from barnabas.storage.transaction_verification import TransactionVerification
 
-_logger = logging.getLogger(__name__)
+_logger: Final = logging.getLogger(__name__)
 
 
 class LogState:

@@ -18,7 +18,7 @@ _ENTRY_BYTES: Final = _ENTRY.size
 _WINDOW_ENTRIES: Final = 32
 _HALF_WINDOW: Final = _WINDOW_ENTRIES // 2
 _WINDOW_BYTES: Final = _WINDOW_ENTRIES * _ENTRY_BYTES
-_unpack = _ENTRY.unpack_from
+_unpack: Final = _ENTRY.unpack_from
 
 MAX_RELATIVE_OFFSET: Final = 0x7FFFFFFF
 

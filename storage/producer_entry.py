@@ -2,6 +2,7 @@
 
 An idempotent producer numbers its records. The last five batches are kept, so that one sent
 again is recognised and answered with the offsets of the first time. A transaction is open
+from typing import Final
 from the producer's first transactional batch to its marker. With transactions version 2
 (KIP-890) every marker raises the producer's epoch, so a late batch of an ended transaction is
 fenced by its epoch alone.
@@ -9,6 +10,7 @@ fenced by its epoch alone.
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Final
 
 from barnabas.storage.batch import MAX_SEQUENCE, NO_PRODUCER_EPOCH, NO_SEQUENCE, NO_TIMESTAMP
 from barnabas.storage.errors import (
@@ -18,9 +20,9 @@ from barnabas.storage.errors import (
     TransactionCoordinatorFenced,
 )
 
-KEPT_BATCHES = 5
-NO_TRANSACTION = -1
-MAX_PRODUCER_EPOCH = 0x7FFF
+KEPT_BATCHES: Final = 5
+NO_TRANSACTION: Final = -1
+MAX_PRODUCER_EPOCH: Final = 0x7FFF
 
 
 class AppendOrigin(Enum):

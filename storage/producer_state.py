@@ -10,6 +10,7 @@ high watermark; the first offset of the earliest of either bounds the last stabl
 
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import Final
 
 from barnabas.storage.errors import CorruptSnapshot
 from barnabas.storage.fs import FileSystem, read_file, write_file
@@ -22,7 +23,7 @@ from barnabas.storage.producer_snapshot import (
 )
 from barnabas.storage.segment_files import DELETED
 
-NO_OFFSET = -1
+NO_OFFSET: Final = -1
 
 
 class ProducerState:

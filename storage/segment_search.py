@@ -20,7 +20,7 @@ _MANY_HEADERS_BYTES: Final = 4096
 _LARGE_BYTES: Final = 1024
 """Batches above this are visited header by header."""
 _SMALLEST_SIZE: Final = 14
-_locate = _LOCATE.unpack_from
+_locate: Final = _LOCATE.unpack_from
 
 
 class SegmentSearch(SegmentFiles):

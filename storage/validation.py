@@ -7,6 +7,8 @@ long way in `record_validation`. Rules and their order are those of Kafka's Unif
 `check_records` asks for it stands in docs/not-implemented.md.
 """
 
+from typing import Final
+
 from barnabas.storage.append_rules import AppendRules, ValidatedRecords
 from barnabas.storage.batch import (
     CODEC_MASK,
@@ -31,7 +33,7 @@ from barnabas.storage.header_validation import (
 )
 from barnabas.storage.record_validation import validate_slowly
 
-_UNUSUAL = LOG_APPEND_TIME | CONTROL
+_UNUSUAL: Final = LOG_APPEND_TIME | CONTROL
 
 
 def validate_as_leader(

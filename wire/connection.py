@@ -8,7 +8,7 @@ directions, until the exchange has ended (KIP-43): `expect_tokens` switches that
 """
 
 import struct
-from typing import Any
+from typing import Any, Final
 
 from barnabas.wire.api import ApiKey, request_class, response_class
 from barnabas.wire.bound import Bound, Cut
@@ -23,8 +23,8 @@ from barnabas.wire.header import (
 )
 from barnabas.wire.schema import Message
 
-_LENGTH = struct.Struct(">i")
-_pack_length = _LENGTH.pack_into
+_LENGTH: Final = struct.Struct(">i")
+_pack_length: Final = _LENGTH.pack_into
 _HEAD = struct.Struct(">ii")
 _FLEXIBLE_HEAD = struct.Struct(">iix")
 

@@ -6,14 +6,17 @@ call of `writable`. Unread bytes move only when there is no room behind them.
 """
 
 import struct
+from collections.abc import Callable
+from typing import Final
 
 from barnabas.wire.errors import Malformed, ProtocolError
 
-_LENGTH = struct.Struct(">i")
-LENGTH_BYTES = 4
+_LENGTH: Final = struct.Struct(">i")
+_unpack_length: Final[Callable[[bytearray, int], tuple[int]]] = _LENGTH.unpack_from
+LENGTH_BYTES: Final = 4
 DEFAULT_MAX_FRAME_BYTES = 100 * 1024 * 1024  # socket.request.max.bytes
-FIRST_BYTES = 16 * 1024
-READ_AHEAD_BYTES = 128 * 1024
+FIRST_BYTES: Final = 16 * 1024
+READ_AHEAD_BYTES: Final = 128 * 1024
 
 
 class FrameTooLarge(Malformed):
@@ -63,7 +66,7 @@ class FrameBuffer:
         start = self._start
         if self._end - start < LENGTH_BYTES:
             return None
-        (length,) = _LENGTH.unpack_from(self._buffer, start)
+        (length,) = _unpack_length(self._buffer, start)
         if length < 0 or length > self.max_frame_bytes:
             raise self._bad_length(length)
         stop = start + LENGTH_BYTES + length
@@ -77,8 +80,8 @@ class FrameBuffer:
         waiting = self._end - self._start
         if waiting < LENGTH_BYTES:
             return False
-        (length,) = _LENGTH.unpack_from(self._buffer, self._start)
-        return bool(waiting - LENGTH_BYTES >= length or length > self.max_frame_bytes)
+        (length,) = _unpack_length(self._buffer, self._start)
+        return waiting - LENGTH_BYTES >= length or length > self.max_frame_bytes
 
     def begun_bytes(self) -> int:
         """The size of the frame that waits or has begun to come, its length included.
@@ -87,8 +90,8 @@ class FrameBuffer:
         """
         if self._end - self._start < LENGTH_BYTES:
             return 0
-        (length,) = _LENGTH.unpack_from(self._buffer, self._start)
-        return LENGTH_BYTES + int(length) if 0 <= length <= self.max_frame_bytes else 0
+        (length,) = _unpack_length(self._buffer, self._start)
+        return LENGTH_BYTES + length if 0 <= length <= self.max_frame_bytes else 0
 
     def peek_api_key(self) -> int | None:
         """The API key of the frame behind the present one, as soon as its six bytes are here."""
@@ -115,10 +118,10 @@ class FrameBuffer:
         waiting = self._end - self._start
         if waiting < LENGTH_BYTES:
             return FIRST_BYTES // 4
-        (length,) = _LENGTH.unpack_from(self._buffer, self._start)
+        (length,) = _unpack_length(self._buffer, self._start)
         if length < 0 or length > self.max_frame_bytes:
             return FIRST_BYTES // 4
-        missing: int = LENGTH_BYTES + length - waiting
+        missing = LENGTH_BYTES + length - waiting
         return max(FIRST_BYTES // 4, missing)
 
     def _make_room(self, wanted: int) -> None:

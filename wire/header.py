@@ -8,20 +8,25 @@ for ApiVersions, whose answer must be readable before anything is negotiated: al
 """
 
 import struct
+from collections.abc import Callable
+from typing import Final
 
 from barnabas.wire.api import FLEXIBLE_SINCE, ApiKey
 from barnabas.wire.errors import Malformed, ProtocolError, Truncated
 from barnabas.wire.tags import RawTag, skip_tags, write_tags
 
-_HEAD = struct.Struct(">hhi")
-_FULL = struct.Struct(">hhih")
-_CORRELATION = struct.Struct(">i")
+_HEAD: Final = struct.Struct(">hhi")
+_FULL: Final = struct.Struct(">hhih")
+_unpack_full: Final[Callable[[memoryview, int], tuple[int, int, int, int]]] = _FULL.unpack_from
+_CORRELATION: Final = struct.Struct(">i")
 
 # First version with tagged fields in the header, by API; a version no API reaches: never.
-_NEVER = 1 << 15
-_FLEXIBLE = {int(k): _NEVER if since is None else since for k, since in FLEXIBLE_SINCE.items()}
-_CONTROLLED_SHUTDOWN = int(ApiKey.CONTROLLED_SHUTDOWN)
-_API_VERSIONS = int(ApiKey.API_VERSIONS)
+_NEVER: Final = 1 << 15
+_FLEXIBLE: Final = {
+    int(k): _NEVER if since is None else since for k, since in FLEXIBLE_SINCE.items()
+}
+_CONTROLLED_SHUTDOWN: Final = int(ApiKey.CONTROLLED_SHUTDOWN)
+_API_VERSIONS: Final = int(ApiKey.API_VERSIONS)
 
 
 class RequestHeader:
@@ -66,7 +71,7 @@ def response_header_version(api_key: int, api_version: int) -> int:
 def parse_request_header(frame: memoryview) -> tuple[RequestHeader, int]:
     """The header of a request frame (without its length) and where the body begins."""
     try:
-        api_key, api_version, correlation_id, length = _FULL.unpack_from(frame, 0)
+        api_key, api_version, correlation_id, length = _unpack_full(frame, 0)
     except struct.error:
         return _parse_short_header(frame)
     pos = 10

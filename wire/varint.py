@@ -3,9 +3,11 @@
 Zig-zag varints live inside records and belong to storage.
 """
 
+from typing import Final
+
 from barnabas.wire.errors import Malformed, Truncated
 
-LONGEST_BYTES = 5
+LONGEST_BYTES: Final = 5
 
 
 def read_uvarint(buf: memoryview, pos: int) -> tuple[int, int]:

@@ -12,6 +12,7 @@
 """
 
 from collections.abc import Sequence
+from typing import Final
 
 from barnabas.server.cluster.moved_leaders import MOVED, current_leader, node_endpoints
 from barnabas.server.context import RequestContext
@@ -36,7 +37,7 @@ from barnabas.wire.messages.fetch import (
 )
 
 VERSIONS = Versions(0, 18)
-EMPTY = b""
+EMPTY: Final = b""
 
 
 def handle(request: FetchRequest, context: RequestContext) -> FetchResponse | Wait[FetchResponse]:

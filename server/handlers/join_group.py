@@ -7,7 +7,7 @@
 """
 
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, Final
 
 from barnabas.server.context import RequestContext
 from barnabas.server.delayed import Deferred
@@ -20,7 +20,7 @@ from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 
 VERSIONS = Versions(0, 9)
-NULLABLE_PROTOCOL_SINCE = 7
+NULLABLE_PROTOCOL_SINCE: Final = 7
 Answer = JoinGroupResponse | Deferred[JoinGroupResponse]
 
 

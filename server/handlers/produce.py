@@ -9,6 +9,7 @@
 """
 
 from functools import partial
+from typing import Final
 
 from barnabas.server.cluster.metadata import INTERNAL_TOPICS
 from barnabas.server.cluster.moved_leaders import MOVED, current_leader, node_endpoints
@@ -31,7 +32,7 @@ from barnabas.wire.messages.produce import (
 )
 
 VERSIONS = Versions(0, 13)
-ADMIN_CLIENT = "__admin_client"  # the only client id that may write to internal topics
+ADMIN_CLIENT: Final = "__admin_client"  # the only client id that may write to internal topics
 
 Appended = list[tuple[Partition, PartitionProduceResponse, int]]
 

@@ -5,6 +5,7 @@ replicas. With one replica that is the log's end, and an append is committed whe
 """
 
 from collections.abc import Sequence
+from typing import Final
 
 from barnabas.server.errors import ApiError
 from barnabas.server.topic_metrics import TopicMetrics
@@ -16,8 +17,8 @@ from barnabas.storage.read_result import ReadBound, ReadResult
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.uuids import Uuid
 
-NO_EPOCH = -1  # a request that names no leader epoch is not checked for one
-READ_COMMITTED = 1
+NO_EPOCH: Final = -1  # a request that names no leader epoch is not checked for one
+READ_COMMITTED: Final = 1
 
 
 class Partition:

@@ -9,11 +9,13 @@ import subprocess
 import sys
 import termios
 import time
+from importlib.metadata import version
 from pathlib import Path
 from typing import IO
 
 import pytest
 
+from barnabas.server import outbox
 from barnabas.server.testing.broker import Broker
 
 BARNABAS = (sys.executable, "-m", "barnabas")
@@ -32,6 +34,12 @@ def barnabas(
         text=True,
         timeout=60,
     )
+
+
+def test_the_version_says_how_it_runs() -> None:
+    told = barnabas("--version").stdout
+    kind = "interpreted" if str(outbox.__file__).endswith(".py") else "compiled"
+    assert told == f"barnabas {version('barnabas')}, {kind}\n"
 
 
 def on_a_terminal(*arguments: str, **environment: str) -> str:
