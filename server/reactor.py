@@ -20,6 +20,11 @@ import sys
 
 from barnabas.server.watcher import Watcher
 
+
+def _asyncio_watcher(loop: asyncio.AbstractEventLoop) -> Watcher:
+    return Watcher(loop.add_reader, loop.remove_reader, loop.add_writer, loop.remove_writer)
+
+
 if sys.platform == "linux":
     from barnabas.server.epoll_loop import DirectLoop
 
@@ -32,15 +37,5 @@ if sys.platform == "linux":
         return loop.watcher if isinstance(loop, DirectLoop) else _asyncio_watcher(loop)
 
 else:
-
-    def new_event_loop() -> asyncio.AbstractEventLoop:
-        """A loop to run a broker on."""
-        return asyncio.new_event_loop()
-
-    def watcher(loop: asyncio.AbstractEventLoop) -> Watcher:
-        """The watcher of a loop."""
-        return _asyncio_watcher(loop)
-
-
-def _asyncio_watcher(loop: asyncio.AbstractEventLoop) -> Watcher:
-    return Watcher(loop.add_reader, loop.remove_reader, loop.add_writer, loop.remove_writer)
+    new_event_loop = asyncio.new_event_loop
+    watcher = _asyncio_watcher

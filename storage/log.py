@@ -1,8 +1,9 @@
 """`Log`: one partition's log as its clients see it.
 
-The parts are in `log_append`, `log_read`, `log_offsets`, `log_truncate`, `log_cleanup`,
-`log_flush`, `log_roll` and `log_write`, all over the state in `log_state`; this module puts
-them together and opens a log (`loader` does the work).
+Its parts are a line of classes, each adding one task to the last, since a compiled class has one
+base: `log_state`, `log_read`, `log_offsets`, `log_roll`, `log_cleanup`, `log_truncate`,
+`log_flush`, `log_write`, `log_append`. This module ends the line and opens a log (`loader` does
+the work).
 """
 
 from typing import Self

@@ -28,7 +28,8 @@ _UNCOMMON_ATTRIBUTES: Final = ~0x17  # all but the codec and TRANSACTIONAL
 _HEADER_BYTES: Final = HEADER.size
 _TRANSACTIONAL: Final = 0x10
 _CODEC_MASK: Final = 7
-_LZ4, _ZSTD = 3, 4
+_LZ4: Final = 3
+_ZSTD: Final = 4
 
 
 class LogAppend(LogWrite):

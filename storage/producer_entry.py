@@ -2,7 +2,6 @@
 
 An idempotent producer numbers its records. The last five batches are kept, so that one sent
 again is recognised and answered with the offsets of the first time. A transaction is open
-from typing import Final
 from the producer's first transactional batch to its marker. With transactions version 2
 (KIP-890) every marker raises the producer's epoch, so a late batch of an ended transaction is
 fenced by its epoch alone.

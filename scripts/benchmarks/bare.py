@@ -16,7 +16,7 @@ import sys
 from crc32c import crc32c
 
 BUFFER_BYTES = 2 * 1024 * 1024
-LARGEST_FILE_BYTES = 512 * 1024 * 1024  # then the file starts over
+LARGEST_FILE_BYTES = 4 << 30  # then the file starts over; no load here is that long
 # As loadgen sends them: Produce v9 with one partition of a topic whose name has one letter.
 BATCH_AT = 48
 CHECKED_FROM = 21
