@@ -235,6 +235,7 @@ class Connection:
             self._after_pump(has_more)
 
     def _may_serve(self) -> bool:
+        """A method, so that mypyc looks again after a request (docs: What is compiled)."""
         return not (self.closed or self._unsent) and self._pending is None
 
     def _after_pump(self, has_more: bool) -> None:

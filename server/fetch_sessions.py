@@ -22,9 +22,9 @@ from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, Partition
 from barnabas.wire.uuids import ZERO_UUID, Uuid
 
 EVICTION_MS: Final = 120_000
-NO_SESSION = 0
-FINAL_EPOCH = -1
-INITIAL_EPOCH = 0
+NO_SESSION: Final = 0
+FINAL_EPOCH: Final = -1
+INITIAL_EPOCH: Final = 0
 _LARGEST: Final = 2**31 - 1
 
 Key = tuple[str | Uuid, int]

@@ -15,7 +15,7 @@ from barnabas.storage.errors import CorruptCheckpoint
 from barnabas.storage.fs import FileSystem, read_file, write_file
 
 UNDEFINED_EPOCH: Final = -1
-UNDEFINED_EPOCH_OFFSET = -1
+UNDEFINED_EPOCH_OFFSET: Final = -1
 FILE_NAME: Final = "leader-epoch-checkpoint"
 
 

@@ -48,16 +48,15 @@ class Request:
 class Encoded:
     """A response frame: bytes, and what is sent from elsewhere at given places of them."""
 
-    __slots__ = ("cuts", "head")
+    __slots__ = ("cuts", "head", "size_bytes")
 
     def __init__(self, head: bytearray, cuts: list[Cut]) -> None:
         self.head = head
         self.cuts = cuts
-
-    @property
-    def size_bytes(self) -> int:
-        """The whole frame, its length included."""
-        return len(self.head) + sum(len(source) for _, source in self.cuts)
+        # The whole frame, its length included.
+        self.size_bytes = len(head)
+        for _, source in cuts:
+            self.size_bytes += len(source)
 
     def __bytes__(self) -> bytes:
         """The frame as one piece; cuts are read (`source.read()`)."""
@@ -84,11 +83,9 @@ class ResponseEncoder:
         out = bytearray(self._pack_head(0, correlation_id))
         cuts: list[Cut] = []
         self._bound.encode(response, out, cuts)
-        length = len(out) - 4
-        for _, source in cuts:
-            length += len(source)
-        _pack_length(out, 0, length)
-        return Encoded(out, cuts)
+        encoded = Encoded(out, cuts)
+        _pack_length(out, 0, encoded.size_bytes - 4)
+        return encoded
 
 
 def encode_response(

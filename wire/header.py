@@ -16,8 +16,9 @@ from barnabas.wire.errors import Malformed, ProtocolError, Truncated
 from barnabas.wire.tags import RawTag, skip_tags, write_tags
 
 _HEAD: Final = struct.Struct(">hhi")
-_FULL: Final = struct.Struct(">hhih")
-_unpack_full: Final[Callable[[memoryview, int], tuple[int, int, int, int]]] = _FULL.unpack_from
+_unpack_full: Final[Callable[[memoryview, int], tuple[int, int, int, int]]] = struct.Struct(
+    ">hhih"
+).unpack_from
 _CORRELATION: Final = struct.Struct(">i")
 
 # First version with tagged fields in the header, by API; a version no API reaches: never.

@@ -9,8 +9,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).parents[2]
+from oracles import ROOT
 
 
 @pytest.fixture
