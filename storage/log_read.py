@@ -28,8 +28,9 @@ class LogRead(LogState):
     ) -> ReadResult:
         """Find up to `max_bytes` from the batch that holds `offset` on, below `bound`.
 
-        With `min_one_message` the first batch is whole, however large (KIP-74). Raises
-        OffsetOutOfRange outside of log start and log end offset.
+        With `min_one_message` the first batch is whole, however large (KIP-74); without it the
+        result says if not even that one is. Raises OffsetOutOfRange outside of log start and
+        log end offset.
         """
         if bound is _HIGH_WATERMARK:
             end = self.high_watermark
@@ -45,7 +46,8 @@ class LogRead(LogState):
                 segment = self.segments.after(segment.base_offset)
             if segment is None or found is None:
                 return self._nothing(offset, bound)
-            position, size = found
+            position, first_size = found
+            size = first_size
             if max_bytes > size or not min_one_message:
                 size = max_bytes
             most = self._end_position(segment, end) - position
@@ -54,9 +56,11 @@ class LogRead(LogState):
             if size <= 0:
                 return self._nothing(offset, bound)
             records = segment.slice(position, size)
+            incomplete = size < first_size
             if bound is not _LAST_STABLE:
-                return ReadResult(records)
-            return ReadResult(records, self._aborted(segment, offset, position + size))
+                return ReadResult(records, None, incomplete)
+            aborted = self._aborted(segment, offset, position + size)
+            return ReadResult(records, aborted, incomplete)
         except OSError as error:
             self._fail(error)
 

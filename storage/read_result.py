@@ -19,9 +19,11 @@ class ReadResult:
     """A stretch of one segment's `.log` file, or nothing (`records` is None).
 
     It starts with the batch that holds the wanted offset, so it may begin below it, and may
-    end in the middle of a batch. `aborted_transactions` are (producer id, first offset), and
-    None unless the last stable offset was the bound.
+    end in the middle of a batch; `first_entry_incomplete` says that it ends in the first.
+    `aborted_transactions` are (producer id, first offset), and None unless the last stable
+    offset was the bound.
     """
 
     records: FileSlice | None
     aborted_transactions: list[tuple[int, int]] | None = None
+    first_entry_incomplete: bool = False

@@ -1,7 +1,9 @@
 """Fetch: slices of log files, sent by `sendfile`, never decoded.
 
-* KIP-74: the first partition with data gives its first batch whole, whatever the limits say;
-  before v3 a partition's limit is hard and the last batch may be cut short.
+* KIP-74: the first partition with data gives its first batch whole, whatever the limits say.
+  Any other partition gives no bytes where its first batch does not fit: a client takes bytes
+  without a whole batch for records too large, or passes over the partition without a word. Only
+  behind a whole batch may a cut one follow. Before v3 limits are hard and cut the first, too.
 * Waits up to `max_wait_ms` for `min_bytes`; an error or a diverging epoch answers at once.
 * v0-v1 understand message format 0, v2-v3 format 1: newer batches are converted.
 * v4: isolation level, aborted transactions (KIP-98). v7: sessions (KIP-227).
@@ -222,6 +224,8 @@ class _Fetch:
             self.bound,
             nothing_yet and self.version > 2,
         )
+        if result.first_entry_incomplete and self.version > 2:
+            return 0
         if result.aborted_transactions is not None:
             answer.aborted_transactions = [
                 AbortedTransaction(producer_id=producer_id, first_offset=first_offset)

@@ -49,9 +49,17 @@ def test_how_much_is_read(tmp_path: Path) -> None:
     log = filled(tmp_path)
     assert read(log, 0, SIZE + 10) == (0, SIZE + 10)
     assert read(log, 0, SIZE - 1) == (0, SIZE)
-    result = log.read(0, SIZE - 1, min_one_message=False)
-    assert result.records is not None and result.records.size == SIZE - 1
     assert log.read(0, 0, min_one_message=False).records is None
+
+
+@pytest.mark.parametrize("bound", ReadBound)
+def test_a_read_says_if_it_ends_in_its_first_batch(tmp_path: Path, bound: ReadBound) -> None:
+    log = filled(tmp_path)
+    for max_bytes in (1, SIZE - 1, SIZE, SIZE + 1, 3 * SIZE, 100_000):
+        hard = log.read(2, max_bytes, bound=bound, min_one_message=False)
+        assert hard.records is not None and hard.records.size == min(max_bytes, 2 * SIZE)
+        assert hard.first_entry_incomplete == (max_bytes < SIZE)
+        assert not log.read(2, max_bytes, bound=bound).first_entry_incomplete
 
 
 def test_a_slice_ends_with_its_segment(tmp_path: Path) -> None:

@@ -53,20 +53,76 @@ def test_topics_by_id(client: RawClient, topic: str) -> None:
             assert (answer.topic_id, answer.partitions[0].error_code) == (topic_id, code)
 
 
-def test_the_first_batch_comes_whole_whatever_the_limits(client: RawClient, topic: str) -> None:
-    for partition in (0, 1):
-        for _ in range(3):
-            produce(client, topic, make_batch(b"x" * 50_000), partition=partition)
-    tight = fetched(fetch(client, (topic, 0, 0, 100), (topic, 1, 0, 100), max_bytes=100))
-    assert [len(batches_of(tight[topic, index])) for index in (0, 1)] == [1, 0]
-    assert data_of(tight[topic, 1]) == b""
-    assert tight[topic, 1].high_watermark == 3
-    # From the second partition on all limits are hard.
-    most = 120_000
-    both = fetched(fetch(client, (topic, 0, 0, 60_000), (topic, 1, 0, 1 << 20), max_bytes=most))
-    sizes = [len(data_of(both[topic, index])) for index in (0, 1)]
-    assert len(batches_of(both[topic, 0])) == 1
-    assert sum(sizes) <= most
+@pytest.fixture(scope="module")
+def limits_topic(broker: Broker) -> tuple[str, int]:
+    """A topic whose partition 0 is empty, three batches in the others; and a batch's size."""
+    topic = broker.create_topic(unique("limits"), 4, {"retention.ms": -1})
+    sent = make_batch(b"x" * 3000)
+    with RawClient(broker.port) as client:
+        for partition in (1, 2, 3):
+            for _ in range(3):
+                produce(client, topic, sent, partition=partition)
+    return topic, len(sent)
+
+
+# In batches: nothing, less than one, one, one and a piece, all of two partitions and a piece.
+LIMITS = (0.0, 0.1, 1.0, 1.7, 3.0, 6.5, 100.0)
+
+
+@pytest.mark.parametrize("partition_limit", LIMITS)
+@pytest.mark.parametrize("limit", LIMITS)
+@pytest.mark.parametrize("version", [3, 4, 7, 11, 12])
+def test_no_answer_is_a_piece_of_its_first_batch(
+    client: RawClient,
+    limits_topic: tuple[str, int],
+    version: int,
+    limit: float,
+    partition_limit: float,
+) -> None:
+    topic, batch_bytes = limits_topic
+    wanted = [(topic, index, 0, int(partition_limit * batch_bytes)) for index in range(4)]
+    most = int(limit * batch_bytes)
+    answers = fetched(fetch(client, *wanted, max_bytes=most, version=version))
+    held = [data_of(answers[topic, index]) for index in range(4)]
+    assert held[0] == b""
+    assert batches_of(answers[topic, 1])  # the first with data gives one batch at least
+    left = most
+    for index in (1, 2, 3):
+        allowed = min(left, int(partition_limit * batch_bytes))
+        is_first = index == 1
+        if version > 3:  # there the log's bytes are sent as they are
+            expected = allowed if allowed >= batch_bytes else batch_bytes * is_first
+            assert len(held[index]) == min(expected, 3 * batch_bytes)
+        assert held[index] == b"" or batches_of(answers[topic, index])
+        assert (answers[topic, index].error_code, answers[topic, index].high_watermark) == (0, 3)
+        left = max(0, left - len(held[index]))
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_before_version_3_limits_are_hard(
+    client: RawClient, limits_topic: tuple[str, int], version: int
+) -> None:
+    topic, batch_bytes = limits_topic
+    wanted = [(topic, index, 0, batch_bytes // 2) for index in (1, 2)]
+    answers = fetched(fetch(client, *wanted, version=version))
+    for index in (1, 2):
+        assert len(data_of(answers[topic, index])) == batch_bytes // 2
+        assert batches_of(answers[topic, index]) == []
+
+
+@pytest.mark.parametrize("isolation_level", [0, 1])
+def test_a_partition_that_had_no_room_comes_first_the_next_time(
+    client: RawClient, limits_topic: tuple[str, int], isolation_level: int
+) -> None:
+    topic, batch_bytes = limits_topic
+    limits = {"max_bytes": batch_bytes // 2, "isolation_level": isolation_level}
+    wanted = [(topic, index, 0, 1 << 20) for index in (1, 2, 3)]
+    opened = fetch(client, *wanted, session=(0, 0), **limits)
+    turns = [[key for key, each in fetched(opened).items() if data_of(each)]]
+    for epoch in (1, 2):
+        answer = fetch(client, session=(opened.session_id, epoch), **limits)
+        turns.append([key for key, each in fetched(answer).items() if data_of(each)])
+    assert turns == [[(topic, 1)], [(topic, 2)], [(topic, 3)]]
 
 
 def test_partitions_are_served_in_the_order_asked(client: RawClient, topic: str) -> None:
