@@ -1,6 +1,6 @@
 """The segment that compaction writes, `<base offset>.log.cleaned` with its indexes.
 
-Batches are gathered to about a megabyte before they are written. Once `finish` returns, all
+Batches are gathered to about `write_bytes` before they are written. Once `finish` returns, all
 four files are complete and on the disk; the log renames them into place.
 """
 
@@ -20,7 +20,14 @@ _WRITE_BYTES: Final = 1 << 20
 class CleanedSegment:
     """Takes what is left of batches, in offset order."""
 
-    def __init__(self, files: FileCache, directory: str, base_offset: int, config: LogConfig):
+    def __init__(
+        self,
+        files: FileCache,
+        directory: str,
+        base_offset: int,
+        config: LogConfig,
+        write_bytes: int = _WRITE_BYTES,
+    ):
         for extension in SEGMENT_EXTENSIONS:
             remove_path(files.fs, segment_path(directory, base_offset, extension, CLEANED))
         self._fs = files.fs
@@ -28,6 +35,7 @@ class CleanedSegment:
         self.segment.create()
         self._pending: list[Buffer] = []
         self._pending_bytes = 0
+        self._write_bytes = write_bytes
 
     @property
     def size_bytes(self) -> int:
@@ -42,7 +50,7 @@ class CleanedSegment:
         self.segment.note_batch(
             self.segment.size_bytes, size, batch.last_offset, batch.max_timestamp, batch.last_offset
         )
-        if self._pending_bytes >= _WRITE_BYTES:
+        if self._pending_bytes >= self._write_bytes:
             self._write()
 
     def keep_aborted(self, transaction: AbortedTransaction) -> None:

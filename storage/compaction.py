@@ -48,7 +48,7 @@ class Compaction:
     def __init__(self, fs: FileSystem, job: CompactionJob) -> None:
         self._fs = fs
         self._job = job
-        self._files = FileCache(fs, 16)
+        self._files = FileCache(fs, job.open_files)
         self._read_bytes = 0
         self._cleaned: CleanedSegment | None = None
 
@@ -130,7 +130,9 @@ class Compaction:
     ) -> CleanedSegment:
         """Write what is left of some segments to a new one."""
         job = self._job
-        cleaned = CleanedSegment(self._files, job.directory, group[0].base_offset, job.config)
+        cleaned = CleanedSegment(
+            self._files, job.directory, group[0].base_offset, job.config, job.write_bytes
+        )
         self._cleaned = cleaned
         for source in group:
             modified_ns = self._stat(source, LOG).st_mtime_ns
@@ -190,7 +192,7 @@ class Compaction:
         self._read_bytes += source.size_bytes
         path = segment_path(self._job.directory, source.base_offset, LOG)
         opened = CachedFile(self._files, path).open()
-        return read_batches(self._fs.pread, opened.fd, 0, source.size_bytes)
+        return read_batches(self._fs.pread, opened.fd, 0, source.size_bytes, self._job.read_bytes)
 
 
 def _keys_of(

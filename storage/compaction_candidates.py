@@ -89,6 +89,9 @@ def job_of(
         dedupe_buffer_bytes=config.cleaner_dedupe_buffer_bytes // config.cleaner_threads,
         load_factor=config.cleaner_load_factor,
         io_bytes_per_second=config.cleaner_io_bytes_per_second / config.cleaner_threads,
+        open_files=config.cleaner_open_files,
+        read_bytes=config.cleaner_read_bytes,
+        write_bytes=config.cleaner_write_bytes,
     )
     return job, {each.base_offset: each for each in segments}
 

@@ -49,6 +49,10 @@ class CompactionJob:
     load_factor: float = 0.9
     io_bytes_per_second: float = inf
     """Heeded by `CompactionProcess`: nobody else has a clock to do it by."""
+    open_files: int = 16
+    read_bytes: int = 1 << 20
+    write_bytes: int = 1 << 20
+    """What is left of batches is gathered to about so much before it is written."""
 
 
 @dataclass(frozen=True, slots=True)

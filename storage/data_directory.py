@@ -45,11 +45,13 @@ class DataDirectory(DataDirectoryFiles):
         *,
         producer_id_expiration_ms: int,
         full_validation: bool = False,
+        recovery_small_bytes: int = SMALL_BYTES,
         on_failure: Callable[["DataDirectory"], None],
     ) -> None:
         super().__init__(path, files)
         self._producer_id_expiration_ms = producer_id_expiration_ms
         self._full_validation = full_validation
+        self._recovery_small_bytes = recovery_small_bytes
         self._on_failure = on_failure
         self.after_truncation: Callable[[DataDirectory], None] = lambda directory: None
         """Told when a log has been truncated: checkpoints on the disk are beyond its end."""
@@ -119,9 +121,9 @@ class DataDirectory(DataDirectoryFiles):
 
     def _load_log(self, partition: TopicPartition, job: LoadJob) -> None:
         loader = Loader(self.files, job)
-        loader.most_bytes = SMALL_BYTES
+        loader.most_bytes = self._recovery_small_bytes
         try:
-            if (size_bytes := loader.survey()) > SMALL_BYTES:
+            if (size_bytes := loader.survey()) > self._recovery_small_bytes:
                 raise TooMuchHere(size_bytes)
             loader.load()
         except NotADirectoryError:

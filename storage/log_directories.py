@@ -12,7 +12,7 @@ from barnabas.storage.meta_properties import (
     read_meta_properties,
     write_meta_properties,
 )
-from barnabas.storage.unopened_logs import recover_elsewhere
+from barnabas.storage.unopened_logs import Recover, recover_elsewhere, recover_in_children
 
 
 class LogDirectories:
@@ -27,6 +27,9 @@ class LogDirectories:
         producer_id_expiration_ms: int,
         full_validation: bool,
         recovery_processes: int,
+        recovery_small_bytes: int,
+        recovery_child_bytes: int,
+        recover: Recover | None,
     ) -> None:
         self.fs = fs
         self.files = FileCache(fs, open_files)
@@ -36,6 +39,7 @@ class LogDirectories:
                 self.files,
                 producer_id_expiration_ms=producer_id_expiration_ms,
                 full_validation=full_validation,
+                recovery_small_bytes=recovery_small_bytes,
                 on_failure=self._directory_failed,
             )
             for path in paths
@@ -43,6 +47,9 @@ class LogDirectories:
         self.on_directory_failed: Callable[[DataDirectory], None] = lambda directory: None
         """Told once of each directory that goes offline."""
         self._recovery_processes = recovery_processes
+        self._recovery_child_bytes = recovery_child_bytes
+        # Children have the real file calls.
+        self._recover = recover_in_children if recover is None and fs is REAL else recover
         self._homes: dict[TopicPartition, DataDirectory] = {}
 
     def _online(self) -> list[DataDirectory]:
@@ -112,13 +119,15 @@ class LogDirectories:
             self._note_homes(directory)
 
     def _recover_elsewhere(self) -> None:
-        """Logs with much to recover, in child processes, which have the real file calls."""
-        if self.fs is REAL:
+        """Logs with much to recover, in child processes."""
+        if self._recover is not None:
             directories = [each for each in self._online() if each.unopened]
             recover_elsewhere(
                 [log for directory in directories for log in directory.unopened],
                 self._recovery_processes * len(directories),
                 [each.lock_fd for each in directories if each.lock_fd is not None],
+                self._recover,
+                self._recovery_child_bytes,
             )
 
     def _finish_loading(self, directory: DataDirectory) -> None:

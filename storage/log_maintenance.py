@@ -29,7 +29,6 @@ from barnabas.storage.partition_metadata import sync_topic_ids
 from barnabas.storage.periodic_task import Task
 from barnabas.storage.retention import count_above_size, count_below_start, count_expired
 
-SLICE_LOGS = 100
 _SOON_MS = 1_000
 """How soon closed segments are flushed, and how late what is due may be deleted."""
 
@@ -87,9 +86,10 @@ class LogMaintenance:
         """The logs online now, some at a time."""
         for directory in self._directories:
             logs = list(directory.logs.values())
-            for start in range(0, len(logs), SLICE_LOGS):
+            for start in range(0, len(logs), self._config.slice_logs):
                 if directory.is_online:
-                    yield [log for log in logs[start : start + SLICE_LOGS] if log.is_in_use]
+                    some = logs[start : start + self._config.slice_logs]
+                    yield [log for log in some if log.is_in_use]
 
     # --- retention ---------------------------------------------------------------------
 
@@ -162,8 +162,8 @@ class LogMaintenance:
         left = directory.unsynced_topic_ids
         if left and directory not in self._syncing_topic_ids:
             self._syncing_topic_ids.add(directory)
-            paths = left[:SLICE_LOGS]
-            del left[:SLICE_LOGS]
+            paths = left[: self._config.slice_logs]
+            del left[: self._config.slice_logs]
             self._work(
                 directory,
                 partial(sync_topic_ids, directory.fs, paths),

@@ -23,6 +23,7 @@ from barnabas.storage.log_directories import LogDirectories
 from barnabas.storage.log_maintenance import LogMaintenance
 from barnabas.storage.log_manager_config import LogManagerConfig
 from barnabas.storage.managed_log import ManagedLog
+from barnabas.storage.unopened_logs import Recover
 
 
 class LogManager(LogDirectories):
@@ -36,6 +37,7 @@ class LogManager(LogDirectories):
         fs: FileSystem = REAL,
         worker: Worker = work_inline,
         compactor: Compactor | None = None,
+        recover: Recover | None = None,
         open_files: int = DEFAULT_CAPACITY,
         full_validation: bool = False,
     ) -> None:
@@ -43,6 +45,7 @@ class LogManager(LogDirectories):
 
         `worker` runs what waits for the disk (a thread pool, say), `compactor` what takes the
         interpreter's time (`CompactionProcess`); both default to doing it on the spot.
+        `recover` carries out large recoveries, in child processes by default.
         """
         self.config = config or LogManagerConfig()
         super().__init__(
@@ -52,6 +55,9 @@ class LogManager(LogDirectories):
             producer_id_expiration_ms=self.config.producer_id_expiration_ms,
             full_validation=full_validation,
             recovery_processes=self.config.recovery_processes,
+            recovery_small_bytes=self.config.recovery_small_bytes,
+            recovery_child_bytes=self.config.recovery_child_bytes,
+            recover=recover,
         )
         self._disk_work = DiskWork(worker)
         checkpoint_writer = CheckpointWriter(self._disk_work)

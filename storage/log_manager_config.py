@@ -1,9 +1,16 @@
-"""The broker's settings that concern all of its logs, with Kafka's defaults."""
+"""The broker's settings that concern all of its logs, with Kafka's defaults.
+
+The last ones are thresholds of our own that no configuration file reaches: tests make them so
+small that a few kilobytes pass them.
+"""
 
 from dataclasses import dataclass
 from math import inf
 
 from barnabas.storage.log_config import FOREVER
+from barnabas.storage.unopened_logs import SMALL_BYTES, WORTH_A_CHILD_BYTES
+
+SLICE_LOGS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,3 +32,9 @@ class LogManagerConfig:
     cleaner_dedupe_buffer_bytes: int = 128 << 20  # log.cleaner.dedupe.buffer.size
     cleaner_load_factor: float = 0.9  # log.cleaner.io.buffer.load.factor
     cleaner_io_bytes_per_second: float = inf  # log.cleaner.io.max.bytes.per.second
+    cleaner_open_files: int = 16
+    cleaner_read_bytes: int = 1 << 20
+    cleaner_write_bytes: int = 1 << 20
+    recovery_small_bytes: int = SMALL_BYTES
+    recovery_child_bytes: int = WORTH_A_CHILD_BYTES
+    slice_logs: int = SLICE_LOGS

@@ -5,7 +5,7 @@ A child is ready after 100 to 150 ms. Recovery goes at 60 MB/s where batches are
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,7 +17,19 @@ SMALL_BYTES: Final = 64 << 10
 WORTH_A_CHILD_BYTES: Final = 8 << 20
 """From so much on, of all logs put aside together, children do it."""
 
+Recover = Callable[[Sequence[LoadJob], int, Sequence[int]], list[Recovered | RecoveryFailed]]
+"""Carries out jobs, so many at a time, in processes that hold these locks: a result for each."""
+
 _logger = logging.getLogger(__name__)
+
+
+def recover_in_children(
+    jobs: Sequence[LoadJob], most_children: int, lock_fds: Sequence[int]
+) -> list[Recovered | RecoveryFailed]:
+    """Carry out jobs in child processes."""
+    from barnabas.storage import recovery_process  # seldom needed
+
+    return recovery_process.recover_in_children(jobs, most_children, lock_fds)
 
 
 @dataclass(slots=True)
@@ -35,17 +47,19 @@ class UnopenedLog:
 
 
 def recover_elsewhere(
-    unopened: Sequence[UnopenedLog], most_children: int, lock_fds: Sequence[int]
+    unopened: Sequence[UnopenedLog],
+    most_children: int,
+    lock_fds: Sequence[int],
+    recover: Recover,
+    worth_bytes: int = WORTH_A_CHILD_BYTES,
 ) -> None:
     """Fill in the results, the largest log first, if it is worth while; waits for the end."""
     size_bytes = sum(each.size_bytes for each in unopened)
-    if size_bytes < WORTH_A_CHILD_BYTES:
+    if size_bytes < worth_bytes:
         return
-    from barnabas.storage.recovery_process import recover_in_children  # seldom needed
-
     _logger.info("recovering %d logs, %d MB to read", len(unopened), size_bytes >> 20)
     ordered = sorted(unopened, key=lambda each: each.size_bytes, reverse=True)
-    results = recover_in_children([each.job for each in ordered], most_children, lock_fds)
+    results = recover([each.job for each in ordered], most_children, lock_fds)
     for each, result in zip(ordered, results, strict=True):
         each.result = result
         notes = result.report.notes if isinstance(result, Recovered) else [result.reason]

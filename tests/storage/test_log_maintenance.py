@@ -8,7 +8,6 @@ from barnabas.storage import checkpoints, partition_metadata
 from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.fs import REAL, FileSystem
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.log_maintenance import SLICE_LOGS
 from barnabas.storage.log_manager_config import LogManagerConfig
 
 from .managers import (
@@ -23,6 +22,7 @@ from .managers import (
 )
 
 HOUR_MS = 3_600_000
+SLICE_LOGS = LogManagerConfig().slice_logs
 SMALL = {"segment_bytes": 200, "index_interval_bytes": 100}
 
 
