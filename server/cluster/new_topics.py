@@ -16,6 +16,7 @@ from barnabas.storage.setting_types import InvalidSetting
 from barnabas.wire.error_codes import ErrorCode
 
 BROKER_DEFAULT = -1
+MOST_NEW_PARTITIONS = 10_000  # in one request: KRaft's MAX_PARTITIONS_PER_BATCH, on any registry
 METADATA_TOPIC = "__cluster_metadata"  # a KRaft cluster keeps its own state there
 
 Assignment = Mapping[int, Sequence[int]]
@@ -44,6 +45,22 @@ class NewTopic:
     def replication_factor(self) -> int:
         """Replicas of each partition."""
         return len(self.replicas[0])
+
+
+def check_partition_count(count: int) -> None:
+    """Refuse a request that asks for too many partitions; raises ApiError POLICY_VIOLATION."""
+    if count > MOST_NEW_PARTITIONS:
+        raise ApiError(
+            ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request."
+        )
+
+
+def partition_count(wanted: WantedTopic, config: BrokerConfig) -> int:
+    """How many partitions a topic asks for; 0 for a number that cannot be."""
+    if wanted.assignment:
+        return len(wanted.assignment)
+    count = config.num_partitions if wanted.partitions == BROKER_DEFAULT else wanted.partitions
+    return max(0, count)
 
 
 def plan_topic(

@@ -2,6 +2,7 @@
 
 * `count` is the new total; it never shrinks. Manual assignments name the replicas of the new
   partitions alone. `validate_only` judges and writes nothing.
+* More than 10,000 new partitions in all: POLICY_VIOLATION (our own bound, that of CreateTopics).
 * A topic that is named twice: INVALID_REQUEST. What is not served within `timeout_ms`, and with
   a timeout of 0 everything: REQUEST_TIMED_OUT, though the partitions are made.
 """
@@ -9,6 +10,7 @@
 from asyncio import gather
 from collections import Counter
 
+from barnabas.server.cluster.new_topics import check_partition_count
 from barnabas.server.context import RequestContext
 from barnabas.server.errors import ApiError
 from barnabas.server.handlers import Versions
@@ -31,6 +33,12 @@ async def handle(
     deadline_ms = clock.monotonic_ms() + request.timeout_ms
     named = Counter(topic.name for topic in request.topics)
     results = {topic.name: CreatePartitionsTopicResult(name=topic.name) for topic in request.topics}
+    try:
+        check_partition_count(sum(_added(topic, context) for topic in request.topics))
+    except ApiError as error:
+        for result in results.values():
+            _refuse_topic(result, error)
+        return CreatePartitionsResponse(results=list(results.values()))
     for name, count in named.items():
         if count > 1:
             refusal = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic in request.")
@@ -47,6 +55,12 @@ async def handle(
         if request.timeout_ms <= 0 or not served:
             _refuse_topic(results[topic.name], ApiError(ErrorCode.REQUEST_TIMED_OUT))
     return CreatePartitionsResponse(results=list(results.values()))
+
+
+def _added(topic: CreatePartitionsTopic, context: RequestContext) -> int:
+    """How many partitions a topic is to get; 0 for one that cannot."""
+    known = context.broker.metadata.topics.get(topic.name)
+    return 0 if known is None else max(0, topic.count - len(known.partitions))
 
 
 async def _grow(

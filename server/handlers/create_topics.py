@@ -2,6 +2,7 @@
 
 * A topic's refusal is its own; the others are created. One that is named twice in a request is
   refused INVALID_REQUEST. `validate_only` (v1) plans and creates nothing.
+* More than 10,000 partitions in all: every topic is refused POLICY_VIOLATION, as with KRaft.
 * -1 partitions or replicas take the broker's defaults (KIP-464); the broker does not look at
   the version for that, as Kafka's does not.
 * A topic that is created but not served within `timeout_ms` answers REQUEST_TIMED_OUT; with a
@@ -12,7 +13,13 @@
 from asyncio import gather
 from collections import Counter
 
-from barnabas.server.cluster.new_topics import NewTopic, WantedTopic, plan_topic
+from barnabas.server.cluster.new_topics import (
+    NewTopic,
+    WantedTopic,
+    check_partition_count,
+    partition_count,
+    plan_topic,
+)
 from barnabas.server.context import RequestContext
 from barnabas.server.errors import ApiError
 from barnabas.server.handlers import Versions
@@ -35,6 +42,13 @@ async def handle(request: CreateTopicsRequest, context: RequestContext) -> Creat
     deadline_ms = clock.monotonic_ms() + request.timeout_ms
     named = Counter(topic.name for topic in request.topics)
     results = [CreatableTopicResult(name=t.name, error_message=None) for t in request.topics]
+    config = context.broker.config
+    try:
+        check_partition_count(sum(partition_count(_wanted(t), config) for t in request.topics))
+    except ApiError as error:
+        for result in results:
+            _refuse_topic(result, error)
+        return CreateTopicsResponse(topics=results)
     plans = await gather(
         *(
             _create(topic, result, named[topic.name] == 1, request, context)

@@ -13,7 +13,7 @@
   that is no Fetch waits behind it on its connection.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Final
 
 from barnabas.server.cluster.moved_leaders import MOVED, current_leader, node_endpoints
@@ -58,7 +58,7 @@ def handle(request: FetchRequest, context: RequestContext) -> FetchResponse | Wa
     if decided or size >= fetch.min_bytes or request.max_wait_ms <= 0 or not wanted:
         return fetch.respond(answers)
     wait = broker.fetches.park(
-        fetch.keys(), request.max_wait_ms, fetch.is_ready, fetch.read_and_respond
+        fetch.watch(answers, size), request.max_wait_ms, fetch.is_ready, fetch.read_and_respond
     )
     if fetch.replica_id < 0:
         context.connection.parked_fetch = wait
@@ -77,8 +77,11 @@ class _Fetch:
         "replica_id",
         "request",
         "session",
+        "size",
         "version",
         "wanted",
+        "watched",
+        "watched_bytes",
     )
 
     def __init__(
@@ -94,6 +97,10 @@ class _Fetch:
         self.session = session
         self.wanted = wanted
         self.incremental = incremental
+        # While it is parked: what it waits for, by key, and the bytes there are, by key and in all.
+        self.watched: dict[Hashable, Wanted]
+        self.watched_bytes: dict[Hashable, int]
+        self.size: int
         self.version = context.header.api_version
         self.replica_id = replica_id_of(request)
         self.max_bytes = min(request.max_bytes, context.broker.config.fetch_max_bytes)
@@ -105,9 +112,17 @@ class _Fetch:
         else:
             self.bound = ReadBound.HIGH_WATERMARK
 
-    def keys(self) -> list[tuple[str, int]]:
-        """What the wait is parked under."""
-        return [(w.topic, w.index) for w in self.wanted.values() if w.topic is not None]
+    def watch(self, answers: Sequence[tuple[Key, PartitionData]], size: int) -> list[Hashable]:
+        """Remember what there is by now; the keys that the wait is parked under."""
+        self.watched = {}
+        self.watched_bytes = {}
+        self.size = size
+        for key, answer in answers:
+            wanted = self.wanted[key]
+            self.watched[wanted.topic, wanted.index] = wanted
+            if answer.records is not EMPTY:
+                self.watched_bytes[wanted.topic, wanted.index] = len(answer.records or EMPTY)
+        return list(self.watched)
 
     def read_all(self) -> tuple[list[tuple[Key, PartitionData]], int, bool]:
         """Every partition's answer, the bytes in all, and whether waiting would be pointless."""
@@ -134,21 +149,26 @@ class _Fetch:
             answers.append((key, answer))
         return answers, size, decided
 
-    def is_ready(self, key: object) -> bool:
-        """Whether a partition that changed makes the answer big enough, or an error."""
-        size = 0
-        for wanted in self.wanted.values():
-            partition = self.context.broker.replicas.find(wanted.topic or "", wanted.index)
-            if partition is None or not partition.is_leader:
-                return True
-            end = self._end_offset(partition)
-            if wanted.fetch_offset > partition.log.log_end_offset:
-                return True
-            if end > wanted.fetch_offset:
-                if self.min_bytes <= 1:
-                    return True
-                size += partition.readable_bytes(wanted.fetch_offset, wanted.max_bytes, self.bound)
-        return size >= self.min_bytes
+    def is_ready(self, key: Hashable) -> bool:
+        """Whether the partition that changed makes the answer big enough, or an error.
+
+        The others are as they were when they were last asked: a fetch of thousands of
+        partitions would otherwise make a produce to any of them thousands of times dearer.
+        """
+        wanted = self.watched[key]
+        partition = self.context.broker.replicas.find(wanted.topic or "", wanted.index)
+        if partition is None or not partition.is_leader:
+            return True
+        if wanted.fetch_offset > partition.log.log_end_offset:
+            return True
+        if self._end_offset(partition) <= wanted.fetch_offset:
+            return False
+        if self.min_bytes <= 1:
+            return True
+        size = partition.readable_bytes(wanted.fetch_offset, wanted.max_bytes, self.bound)
+        self.size += size - self.watched_bytes.get(key, 0)
+        self.watched_bytes[key] = size
+        return self.size >= self.min_bytes
 
     def read_and_respond(self) -> FetchResponse:
         """The answer after the wait, whatever there is by now."""

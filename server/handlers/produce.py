@@ -8,6 +8,7 @@
 * v13: topics by id (KIP-516).
 """
 
+from collections.abc import Hashable
 from functools import partial
 from typing import Final
 
@@ -135,9 +136,16 @@ def _when_settled(
 ) -> Wait[ProduceResponse | None]:
     """Wait until every append is flushed and replicated as promised, at most `timeout_ms`."""
     acks = request.acks
+    unsettled: dict[Hashable, tuple[Partition, int]] = {
+        p.key: (p, end) for p, _, end in appended if not p.is_settled(end, acks)
+    }
 
-    def is_ready(_: object) -> bool:
-        return all(p.is_settled(end, acks) or not p.is_leader for p, _, end in appended)
+    def is_ready(key: Hashable) -> bool:
+        # Only the partition that changed is asked, however many the request has.
+        found = unsettled.get(key)
+        if found is not None and (found[0].is_settled(found[1], acks) or not found[0].is_leader):
+            del unsettled[key]
+        return not unsettled
 
     def answer() -> ProduceResponse | None:
         for partition, part, end in appended:
@@ -151,8 +159,7 @@ def _when_settled(
         if partition.is_flush_due(end):
             wake = partial(context.broker.produces.complete, partition.key)
             context.broker.disks.flush(partition.log, wake)
-    keys = [partition.key for partition, _, _ in appended]
-    return context.broker.produces.park(keys, request.timeout_ms, is_ready, answer)
+    return context.broker.produces.park(tuple(unsettled), request.timeout_ms, is_ready, answer)
 
 
 def _unless_silent(

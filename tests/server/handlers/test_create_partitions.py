@@ -139,3 +139,11 @@ def test_new_partitions_survive_a_restart() -> None:
         with RawClient(broker.port) as client:
             assert leaders(client, "kept") == [0] * 3
             assert produce(client, "kept", make_batch(b"b"), partition=2).base_offset == 1
+
+
+def test_more_partitions_than_one_request_may_add(client: RawClient) -> None:
+    create(client, new_topic("large"), new_topic("larger"))
+    grown = grow(client, ("large", 5_001, None), ("larger", 5_002, None), validate_only=True)
+    assert [code for _, code, _ in grown] == [ErrorCode.POLICY_VIOLATION] * 2
+    grown = grow(client, ("large", 5_001, None), ("larger", 5_001, None), validate_only=True)
+    assert [code for _, code, _ in grown] == [0, 0]

@@ -1,5 +1,7 @@
 """CreateTopics: codes and words of Apache Kafka 3.9.1, asked of a running one."""
 
+import time
+
 import pytest
 
 from barnabas.server.testing.broker import Broker
@@ -219,3 +221,23 @@ def test_the_topic_of_a_kraft_cluster(client: RawClient) -> None:
 def test_many_topics_in_one_request(client: RawClient) -> None:
     results = create(client, *(new_topic(f"many-{n}", 3) for n in range(40)), timeout_ms=30_000)
     assert {result.error_code for result in results} == {0}
+
+
+def test_more_partitions_than_one_request_may_ask_for(client: RawClient) -> None:
+    """Kafka 4.x: neither the first topic nor the second, though either alone could be."""
+    half = [new_topic(f"half-{n}", 5_000) for n in range(2)]
+    results = create(client, *half, new_topic("one"), validate_only=True)
+    assert {(r.error_code, r.error_message) for r in results} == {
+        (
+            ErrorCode.POLICY_VIOLATION,
+            "Excessively large number of partitions per request.",
+        )
+    }
+    assert {r.error_code for r in create(client, *half, validate_only=True)} == {0}
+
+
+def test_a_million_partitions_are_refused_unplanned(broker: Broker, client: RawClient) -> None:
+    spent_s = broker.call(time.thread_time)
+    (result,) = create(client, new_topic("huge", 1_000_000), validate_only=True)
+    assert result.error_code == ErrorCode.POLICY_VIOLATION
+    assert broker.call(time.thread_time) - spent_s < 0.5

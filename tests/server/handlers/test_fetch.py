@@ -2,9 +2,12 @@
 
 import threading
 import time
+from contextlib import ExitStack
+from typing import Any
 
 import pytest
 
+from barnabas.server.replication.partition import Partition
 from barnabas.server.testing.broker import Broker
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -13,7 +16,7 @@ from barnabas.wire.uuids import Uuid
 from tests.server.names import unique
 from tests.server.raw_client import RawClient
 from tests.server.records import batches_of, data_of, fetch, fetched, make_batch, produce, read
-from tests.server.waiting import wait_until_watched
+from tests.server.waiting import wait_until, wait_until_watched
 
 LONG_MS = 60_000
 SOON_S = 30.0  # long before a wait of LONG_MS is over
@@ -301,3 +304,42 @@ def test_the_clients_leader_epoch_is_checked(current: int, code: int) -> None:
             )
             (answer,) = client.call(request, 11).responses[0].partitions
             assert answer.error_code == code
+
+
+class _Counting(dict[tuple[str, int], Partition]):
+    """The broker's partitions, and how often one was looked up."""
+
+    looked_up = 0
+
+    def get(self, key: tuple[str, int], default: Any = None) -> Any:
+        self.looked_up += 1
+        return super().get(key, default)
+
+
+def test_an_event_asks_only_for_the_partition_that_had_it() -> None:
+    """Five parked fetches of 300 partitions: a produce to one of these looks at that one only."""
+    with Broker() as broker, ExitStack() as stack:
+        topic = broker.create_topic("wide", 300)
+        waiting = [stack.enter_context(RawClient(broker.port)) for _ in range(5)]
+        wanted = [FetchPartition(partition=n, partition_max_bytes=1 << 20) for n in range(300)]
+        request = FetchRequest(
+            max_wait_ms=60_000,
+            min_bytes=1 << 20,
+            topics=[FetchTopic(topic=topic, partitions=wanted)],
+        )
+        for each in waiting:
+            each.send(request, 11)
+        wait_until(lambda: broker.call(lambda: len(broker.server.fetches)) == 5)
+        client = stack.enter_context(RawClient(broker.port))
+        replicas = broker.server.replicas
+        counting = _Counting(replicas._partitions)
+        broker.call(lambda: setattr(replicas, "_partitions", counting))
+        produce(client, topic, make_batch(b"x" * 500_000), partition=7)
+        assert counting.looked_up <= 10
+        # What the events add up to wakes them: each partition counts with what it has by now.
+        produce(client, topic, make_batch(b"x" * 500_000), partition=8)
+        assert broker.call(lambda: len(broker.server.fetches)) == 5
+        produce(client, topic, make_batch(b"x" * 100_000), partition=9)
+        for each in waiting:
+            found = fetched(each.receive())
+            assert [n for (_, n), part in found.items() if len(data_of(part))] == [7, 8, 9]
