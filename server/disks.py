@@ -10,6 +10,7 @@ from barnabas.storage.errors import (
     InconsistentLogDirectory,
     LogDirectoryFailed,
     LogDirectoryLocked,
+    TooManyOpenFiles,
 )
 from barnabas.storage.log_manager import LogManager
 
@@ -53,6 +54,8 @@ async def open_disks(
         disks.open(config_of, now_ms, broker_id=broker_id, cluster_id=cluster_id)
     except (InconsistentLogDirectory, LogDirectoryFailed) as error:
         raise StartFailed(f"{error}; see `log.dirs`") from None
+    except TooManyOpenFiles as error:
+        raise StartFailed(f"{error}; raise the limit of open files (`ulimit -n`)") from None
     for each in disks:
         for note in each.load_report.notes if each.load_report else ():
             log.warn("a log was mended", partition=each.topic_partition, what=note)

@@ -35,6 +35,7 @@ STORAGE_CODES: dict[type[storage.StorageError], ErrorCode] = {
     storage.InvalidTransactionState: ErrorCode.INVALID_TXN_STATE,
     storage.TransactionCoordinatorFenced: ErrorCode.TRANSACTION_COORDINATOR_FENCED,
     storage.LogDirectoryFailed: ErrorCode.KAFKA_STORAGE_ERROR,
+    storage.TooManyOpenFiles: ErrorCode.KAFKA_STORAGE_ERROR,
 }
 
 

@@ -20,7 +20,12 @@ from barnabas.storage.directory_names import (
     TopicPartition,
     name_with_suffix,
 )
-from barnabas.storage.errors import CorruptCheckpoint, InconsistentLogDirectory
+from barnabas.storage.errors import (
+    CorruptCheckpoint,
+    InconsistentLogDirectory,
+    TooManyOpenFiles,
+    is_out_of_descriptors,
+)
 from barnabas.storage.file_slice import FileCache
 from barnabas.storage.load_job import LoadJob, Recovered, TooMuchHere
 from barnabas.storage.loader import Loader
@@ -78,7 +83,12 @@ class DataDirectory(DataDirectoryFiles):
         return self.failure is None
 
     def fail(self, error: OSError) -> None:
-        """Take the directory offline; further failures add nothing."""
+        """Take the directory offline; further failures add nothing.
+
+        A want of descriptors is not one: raises TooManyOpenFiles.
+        """
+        if is_out_of_descriptors(error):
+            raise TooManyOpenFiles(f"{self.path}: {error}") from error
         if self.failure is None:
             self.failure = error
             _logger.error("%s: %s; its partitions are offline", self.path, error)

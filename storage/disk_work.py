@@ -1,9 +1,13 @@
 """Handing file calls that wait for the disk to somebody who may wait."""
 
+import logging
 from collections.abc import Callable
 from functools import partial
 
 from barnabas.storage.data_directory import DataDirectory
+from barnabas.storage.errors import is_out_of_descriptors
+
+_logger = logging.getLogger(__name__)
 
 Done = Callable[[OSError | None], None]
 Worker = Callable[[Callable[[], None], Done], None]
@@ -22,11 +26,15 @@ def work_inline(work: Callable[[], None], done: Done) -> None:
 
 
 class DiskWork:
-    """Work on data directories; a failure takes its directory offline."""
+    """Work on data directories; a failure takes its directory offline.
+
+    Work that found no descriptor to open a file with is kept for `retry`: it may be done twice.
+    """
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
         self._at_work = 0
+        self._postponed: list[tuple[DataDirectory, Callable[[], None], Callable[[], None]]] = []
 
     @property
     def is_idle(self) -> bool:
@@ -41,13 +49,28 @@ class DiskWork:
     ) -> None:
         """Do `work`, then call `done`, unless the directory has failed by then."""
         self._at_work += 1
-        self._worker(work, partial(self._worked, directory, done))
+        self._worker(work, partial(self._worked, directory, work, done))
+
+    def retry(self) -> None:
+        """Try again what lacked a descriptor."""
+        postponed, self._postponed = self._postponed, []
+        for directory, work, done in postponed:
+            if directory.is_online:
+                self.submit(directory, work, done)
 
     def _worked(
-        self, directory: DataDirectory, done: Callable[[], None], error: OSError | None
+        self,
+        directory: DataDirectory,
+        work: Callable[[], None],
+        done: Callable[[], None],
+        error: OSError | None,
     ) -> None:
         self._at_work -= 1
-        if error is not None:
+        if error is None:
+            if directory.is_online:
+                done()
+        elif is_out_of_descriptors(error):
+            _logger.warning("%s: %s; tried again later", directory.path, error)
+            self._postponed.append((directory, work, done))
+        else:
             directory.fail(error)
-        elif directory.is_online:
-            done()

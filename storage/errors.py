@@ -5,8 +5,28 @@ Every error can name the partition, the offset and the reason. Code that walks b
 only the offset and the reason; the log adds the partition on the way out (`located`).
 """
 
+import errno
 from collections.abc import Sequence
-from typing import Self
+from typing import Final, Self
+
+_OUT_OF_DESCRIPTORS: Final = frozenset({errno.EMFILE, errno.ENFILE})
+_NOT_OF_THE_DISK: Final = _OUT_OF_DESCRIPTORS | {
+    errno.EAGAIN, errno.ECHILD, errno.EINTR, errno.ENOENT, errno.ENOMEM, errno.EPIPE, errno.ESRCH
+}  # fmt: skip
+
+
+def is_disk_failure(error: OSError) -> bool:
+    """Whether the error says that nothing is known any more of what is on the disk.
+
+    A file that has gone or been renamed, a full descriptor table, a dead child or a want of
+    memory say nothing of the kind: whoever meets them tries again or gives up its job.
+    """
+    return error.errno not in _NOT_OF_THE_DISK
+
+
+def is_out_of_descriptors(error: OSError) -> bool:
+    """Whether the process, or the machine, has no descriptor left to open a file with."""
+    return error.errno in _OUT_OF_DESCRIPTORS
 
 
 class StorageError(Exception):
@@ -144,6 +164,13 @@ class CorruptCheckpoint(StorageError):
 
 class LogDirectoryFailed(StorageError):
     """The data directory failed: its partitions are offline, the others go on (KIP-112)."""
+
+
+class TooManyOpenFiles(StorageError):
+    """No descriptor is left (EMFILE, ENFILE): nothing was done, and nothing is wrong with the disk.
+
+    It may be tried again as soon as some are closed.
+    """
 
 
 class LogDirectoryLocked(StorageError):

@@ -48,6 +48,7 @@ class LogMaintenance:
         self._directories = directories
         self._scheduler = scheduler
         self._work = disk_work.submit
+        self._retry = disk_work.retry
         self._checkpoints = checkpoint_writer
         self._flushing: set[ManagedLog] = set()
         self._syncing_topic_ids: set[DataDirectory] = set()
@@ -76,6 +77,7 @@ class LogMaintenance:
 
     def run(self, now_ms: int) -> int:
         """Do a slice of all that is due; when to call again, at the latest."""
+        self._retry()
         for task in self._tasks:
             task.run(now_ms)
         self._scheduler.run(now_ms)

@@ -15,7 +15,13 @@ from collections import deque
 from random import randrange
 from typing import Final, NoReturn
 
-from barnabas.storage.errors import CorruptBatch, CorruptIndex, LogDirectoryFailed
+from barnabas.storage.errors import (
+    CorruptBatch,
+    CorruptIndex,
+    LogDirectoryFailed,
+    TooManyOpenFiles,
+    is_out_of_descriptors,
+)
 from barnabas.storage.file_slice import FileCache
 from barnabas.storage.index_checks import check_time_entry
 from barnabas.storage.leader_epochs import LeaderEpochs
@@ -165,6 +171,10 @@ class LogState:
         )
 
     def _fail(self, error: OSError) -> NoReturn:
+        if is_out_of_descriptors(error):
+            raise TooManyOpenFiles(
+                f"{self.directory}: {error}", topic_partition=self.topic_partition
+            ) from error
         raise LogDirectoryFailed(
             f"{self.directory}: {error}", topic_partition=self.topic_partition
         ) from error

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NoReturn
 
 from barnabas.storage.directory_names import TopicPartition
+from barnabas.storage.errors import is_out_of_descriptors
 from barnabas.storage.fs import sync_directory
 from barnabas.storage.log import Log
 from barnabas.storage.segment import Segment
@@ -92,5 +93,6 @@ class ManagedLog(Log):
                 raise
 
     def _fail(self, error: OSError) -> NoReturn:
-        self.data_directory.fail(error)
+        if not is_out_of_descriptors(error):
+            self.data_directory.fail(error)
         super()._fail(error)

@@ -1,6 +1,16 @@
 """Errors say where they happened, as far as anybody knew."""
 
-from barnabas.storage.errors import CorruptBatch, InvalidRecord, StorageError
+import errno
+
+import pytest
+
+from barnabas.storage.errors import (
+    CorruptBatch,
+    InvalidRecord,
+    StorageError,
+    is_disk_failure,
+    is_out_of_descriptors,
+)
 
 
 def test_reason_alone() -> None:
@@ -20,3 +30,20 @@ def test_record_errors_are_kept() -> None:
     error = InvalidRecord("two", record_errors=[(0, "no key"), (3, "no key")])
     assert error.record_errors == [(0, "no key"), (3, "no key")]
     assert InvalidRecord("none").record_errors == []
+
+
+@pytest.mark.parametrize("code", [errno.EIO, errno.EROFS, errno.ENOSPC, None])
+def test_what_a_disk_says_is_a_disks_failure(code: int | None) -> None:
+    error = OSError(code, "no") if code else OSError("no")
+    assert is_disk_failure(error) and not is_out_of_descriptors(error)
+
+
+@pytest.mark.parametrize("code", [errno.ENOENT, errno.EPIPE, errno.ECHILD, errno.ENOMEM])
+def test_a_missing_file_or_a_dead_child_is_not(code: int) -> None:
+    assert not is_disk_failure(OSError(code, "no"))
+
+
+@pytest.mark.parametrize("code", [errno.EMFILE, errno.ENFILE])
+def test_nor_is_a_full_descriptor_table(code: int) -> None:
+    error = OSError(code, "no")
+    assert is_out_of_descriptors(error) and not is_disk_failure(error)
