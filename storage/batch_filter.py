@@ -28,6 +28,8 @@ class FilteredBatch(NamedTuple):
     pieces: Pieces
     last_offset: int
     max_timestamp: int
+    record_count: int
+    """A message of formats 0 and 1 counts as one, whatever it wraps."""
 
 
 def open_records(chunk: bytes, header: BatchHeader) -> tuple[bytes, int, int]:
@@ -159,12 +161,12 @@ class BatchFilter:
     ) -> FilteredBatch:
         horizon_ms = self._new_horizon_ms if needs_horizon else header.delete_horizon_ms
         pieces, max_timestamp = rewrite(header, data, start, records, kept, horizon_ms)
-        return FilteredBatch(pieces, header.last_offset, max_timestamp)
+        return FilteredBatch(pieces, header.last_offset, max_timestamp, len(kept))
 
     def _shell(self, header: BatchHeader) -> FilteredBatch | None:
         """An empty batch if this one must leave a trace, else nothing."""
         if self._is_last_of_producer(header) or header.next_offset == self._high_watermark:
-            return FilteredBatch(empty_batch(header), header.last_offset, header.max_timestamp)
+            return FilteredBatch(empty_batch(header), header.last_offset, header.max_timestamp, 0)
         return None
 
     def _is_last_of_producer(self, header: BatchHeader) -> bool:
@@ -189,14 +191,14 @@ class BatchFilter:
             return None
         max_timestamp = max(record.timestamp for record in kept)
         if len(kept) == len(records):
-            return FilteredBatch(_whole(chunk, header).pieces, kept[-1].offset, max_timestamp)
+            return FilteredBatch(_whole(chunk, header).pieces, kept[-1].offset, max_timestamp, 1)
         append_time_ms = header.base_timestamp if header.is_log_append_time else None
         data = build_message_set(
             kept, header.magic, codec=header.codec, log_append_time_ms=append_time_ms
         )
-        return FilteredBatch((data,), kept[-1].offset, max_timestamp)
+        return FilteredBatch((data,), kept[-1].offset, max_timestamp, 1)
 
 
 def _whole(chunk: bytes, header: BatchHeader) -> FilteredBatch:
     pieces = (memoryview(chunk)[header.position : header.end],)
-    return FilteredBatch(pieces, header.last_offset, header.max_timestamp)
+    return FilteredBatch(pieces, header.last_offset, header.max_timestamp, header.record_count)

@@ -1,56 +1,64 @@
 """The segment that compaction writes, `<base offset>.log.cleaned` with its indexes.
 
-Batches are gathered to about `write_bytes` before they are written. Once `finish` returns, all
-four files are complete and on the disk; the log renames them into place.
+Batches are gathered to about `write_bytes` before they are written, each write to the position
+where its bytes belong. `finish` makes all four files complete and durable, their names too,
+and then reads the `.log` back through a descriptor of its own: what is reported is what is
+in the file. The log renames them into place.
 """
 
-from typing import Final
+from typing import NamedTuple
 
-from barnabas.storage.batch_filter import FilteredBatch
+from barnabas.storage.batch import MAGIC_V2
+from barnabas.storage.batch_filter import FilteredBatch, check_crc
+from barnabas.storage.batch_reader import read_batches
+from barnabas.storage.compaction_job import CompactionJob
+from barnabas.storage.errors import CorruptBatch
 from barnabas.storage.file_slice import FileCache
-from barnabas.storage.fs import Buffer, remove_path, write_all
-from barnabas.storage.log_config import LogConfig
+from barnabas.storage.fs import READ, Buffer, FileSystem, pwrite_all, remove_path, sync_directory
 from barnabas.storage.segment import Segment
 from barnabas.storage.segment_files import CLEANED, SEGMENT_EXTENSIONS, segment_path
 from barnabas.storage.transaction_index import AbortedTransaction
 
-_WRITE_BYTES: Final = 1 << 20
+
+class Extent(NamedTuple):
+    """What a segment holds; `last_offset` is one below its base offset if it holds nothing."""
+
+    size_bytes: int
+    record_count: int
+    last_offset: int
 
 
 class CleanedSegment:
     """Takes what is left of batches, in offset order."""
 
-    def __init__(
-        self,
-        files: FileCache,
-        directory: str,
-        base_offset: int,
-        config: LogConfig,
-        write_bytes: int = _WRITE_BYTES,
-    ):
+    def __init__(self, fs: FileSystem, job: CompactionJob, base_offset: int) -> None:
+        directory = job.directory
         for extension in SEGMENT_EXTENSIONS:
-            remove_path(files.fs, segment_path(directory, base_offset, extension, CLEANED))
-        self._fs = files.fs
-        self.segment = Segment(files, directory, base_offset, config, 0, suffix=CLEANED)
+            remove_path(fs, segment_path(directory, base_offset, extension, CLEANED))
+        self._fs = fs
+        self._job = job
+        files = FileCache(fs, job.open_files)
+        self.segment = Segment(files, directory, base_offset, job.config, 0, suffix=CLEANED)
         self.segment.create()
         self._pending: list[Buffer] = []
         self._pending_bytes = 0
-        self._write_bytes = write_bytes
-
-    @property
-    def size_bytes(self) -> int:
-        """Bytes of the `.log` file so far."""
-        return self.segment.size_bytes
+        self._extent = Extent(0, 0, base_offset - 1)
 
     def append(self, batch: FilteredBatch) -> None:
-        """Add a batch."""
-        size = sum(len(piece) for piece in batch.pieces)
+        """Add a batch; raises CorruptBatch past what the indexes can point to."""
+        size, records, _ = self._extent
+        added = sum(len(piece) for piece in batch.pieces)
+        if size + added > self._job.most_segment_bytes:
+            raise CorruptBatch(
+                f"its segment would grow past {self._job.most_segment_bytes} bytes",
+                offset=batch.last_offset,
+            )
         self._pending += batch.pieces
-        self._pending_bytes += size
-        self.segment.note_batch(
-            self.segment.size_bytes, size, batch.last_offset, batch.max_timestamp, batch.last_offset
-        )
-        if self._pending_bytes >= self._write_bytes:
+        self._pending_bytes += added
+        last = batch.last_offset
+        self.segment.note_batch(size, added, last, batch.max_timestamp, last)
+        self._extent = Extent(size + added, records + batch.record_count, last)
+        if self._pending_bytes >= self._job.write_bytes:
             self._write()
 
     def keep_aborted(self, transaction: AbortedTransaction) -> None:
@@ -59,14 +67,42 @@ class CleanedSegment:
 
     def _write(self) -> None:
         if self._pending:
-            write_all(self._fs, self.segment.log_file.open().fd, b"".join(self._pending))
+            position = self._extent.size_bytes - self._pending_bytes
+            fd = self.segment.log_file.open().fd
+            pwrite_all(self._fs, fd, b"".join(self._pending), position)
             self._pending.clear()
             self._pending_bytes = 0
 
-    def finish(self, modified_ns: int) -> None:
-        """Make all files complete and durable; the `.log` gets the age of what it replaces."""
+    def finish(self, modified_ns: int) -> Extent:
+        """Make all files complete and durable, and hold the `.log` against what was appended.
+
+        The `.log` gets the age of what it replaces. Raises CorruptBatch if the file holds
+        something else.
+        """
         self._write()
+        path = self.segment.log_file.path
         self.segment.finish()
+        self._fs.set_times(path, (modified_ns / 1e9, modified_ns / 1e9))
         self.segment.sync()
-        self._fs.set_times(self.segment.log_file.path, (modified_ns / 1e9, modified_ns / 1e9))
         self.segment.close()
+        sync_directory(self._fs, self._job.directory)
+        found = read_extent(self._fs, path, self.segment.base_offset, self._job.read_bytes)
+        if found != self._extent:
+            raise CorruptBatch(f"{path} was written as {self._extent} and is {found}")
+        return found
+
+
+def read_extent(fs: FileSystem, path: str, base_offset: int, chunk_bytes: int) -> Extent:
+    """What a `.log` file holds, batch by batch; raises CorruptBatch and OSError."""
+    fd = fs.open(path, READ, 0)
+    try:
+        size, records, last_offset = fs.fstat(fd).st_size, 0, base_offset - 1
+        for _, header, chunk in read_batches(fs.pread, fd, 0, size, chunk_bytes):
+            check_crc(chunk, header)
+            if header.last_offset <= last_offset:
+                raise CorruptBatch(f"{path}: offsets do not rise", offset=header.last_offset)
+            records += header.record_count if header.magic >= MAGIC_V2 else 1
+            last_offset = header.last_offset
+        return Extent(size, records, last_offset)
+    finally:
+        fs.close(fd)

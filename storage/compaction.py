@@ -20,7 +20,7 @@ from barnabas.storage.batch_filter import (
     scan_batch,
 )
 from barnabas.storage.batch_reader import FoundBatch, read_batches
-from barnabas.storage.cleaned_segment import CleanedSegment
+from barnabas.storage.cleaned_segment import CleanedSegment, Extent
 from barnabas.storage.cleaned_transactions import CleanedTransactions
 from barnabas.storage.compaction_job import (
     CompactedGroup,
@@ -28,10 +28,8 @@ from barnabas.storage.compaction_job import (
     CompactionJob,
     SourceSegment,
 )
-from barnabas.storage.file_slice import CachedFile, FileCache
-from barnabas.storage.fs import FileSystem
+from barnabas.storage.fs import READ, FileSystem
 from barnabas.storage.legacy import decode_legacy
-from barnabas.storage.offset_index import MAX_RELATIVE_OFFSET
 from barnabas.storage.offset_map import OffsetMap
 from barnabas.storage.segment_files import INDEX, LOG, TIME_INDEX, segment_path
 from barnabas.storage.transaction_index import AbortedTransaction
@@ -48,7 +46,6 @@ class Compaction:
     def __init__(self, fs: FileSystem, job: CompactionJob) -> None:
         self._fs = fs
         self._job = job
-        self._files = FileCache(fs, job.open_files)
         self._read_bytes = 0
         self._cleaned: CleanedSegment | None = None
 
@@ -62,7 +59,7 @@ class Compaction:
         for group in self._groups(clean_offset):
             cleaned = self._clean_group(group, batch_filter, legacy_horizon_ns)
             written += cleaned.size_bytes
-            yield CompactedGroup(group[0].base_offset, group, cleaned.size_bytes)
+            yield CompactedGroup(group[0].base_offset, group, *cleaned)
         yield CompactionDone(clean_offset, self._read_bytes, written, len(offset_map))
 
     # --- first pass --------------------------------------------------------------------
@@ -127,12 +124,10 @@ class Compaction:
 
     def _clean_group(
         self, group: Sequence[SourceSegment], batch_filter: BatchFilter, legacy_horizon_ns: int
-    ) -> CleanedSegment:
-        """Write what is left of some segments to a new one."""
+    ) -> Extent:
+        """Write what is left of some segments to a new one: what it holds, read back."""
         job = self._job
-        cleaned = CleanedSegment(
-            self._files, job.directory, group[0].base_offset, job.config, job.write_bytes
-        )
+        cleaned = CleanedSegment(self._fs, job, group[0].base_offset)
         self._cleaned = cleaned
         for source in group:
             modified_ns = self._stat(source, LOG).st_mtime_ns
@@ -141,14 +136,13 @@ class Compaction:
                 left = batch_filter.filter(chunk, header)
                 if left is not None:
                     cleaned.append(left)
-        cleaned.finish(self._stat(group[-1], LOG).st_mtime_ns)
-        return cleaned
+        return cleaned.finish(self._stat(group[-1], LOG).st_mtime_ns)
 
     def _groups(self, end_offset: int) -> Iterator[list[SourceSegment]]:
         """Neighbouring segments that fit one new segment by size, indexes and offset range."""
         group: list[SourceSegment] = []
         used = [0, 0, 0]
-        config = self._job.config
+        config, most = self._job.config, self._job.most_relative_offset
         limits = (config.segment_bytes, config.segment_index_bytes, config.segment_index_bytes)
         for source in self._job.segments:
             if source.base_offset >= end_offset:
@@ -157,7 +151,7 @@ class Compaction:
             sizes.append(self._index_bytes(source, TIME_INDEX))
             added = [have + more for have, more in zip(used, sizes, strict=True)]
             fits = all(size <= limit for size, limit in zip(added, limits, strict=True))
-            if group and not (fits and _in_range(group[0], source)):
+            if group and not (fits and _in_range(group[0], source, most)):
                 yield group
                 group, added = [], sizes
             group.append(source)
@@ -189,10 +183,14 @@ class Compaction:
         return self._fs.stat(segment_path(self._job.directory, source.base_offset, extension))
 
     def _batches(self, source: SourceSegment) -> Iterator[FoundBatch]:
+        """The batches of a source, which is open for only as long as they are asked for."""
         self._read_bytes += source.size_bytes
-        path = segment_path(self._job.directory, source.base_offset, LOG)
-        opened = CachedFile(self._files, path).open()
-        return read_batches(self._fs.pread, opened.fd, 0, source.size_bytes, self._job.read_bytes)
+        fs, chunk_bytes = self._fs, self._job.read_bytes
+        fd = fs.open(segment_path(self._job.directory, source.base_offset, LOG), READ, 0)
+        try:
+            yield from read_batches(fs.pread, fd, 0, source.size_bytes, chunk_bytes)
+        finally:
+            fs.close(fd)
 
 
 def _keys_of(
@@ -207,8 +205,8 @@ def _keys_of(
     return [each.key for each in old], [each.offset - base_offset for each in old], base_offset
 
 
-def _in_range(first: SourceSegment, source: SourceSegment) -> bool:
+def _in_range(first: SourceSegment, source: SourceSegment, most_relative_offset: int) -> bool:
     """Do the offsets of a group that ends with this segment fit the indexes' four bytes?"""
     return not source.size_bytes or (
-        source.next_offset - 1 - first.base_offset <= MAX_RELATIVE_OFFSET
+        source.next_offset - 1 - first.base_offset <= most_relative_offset
     )

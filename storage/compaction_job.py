@@ -6,6 +6,7 @@ from math import inf
 from typing import NamedTuple, Protocol
 
 from barnabas.storage.log_config import LogConfig
+from barnabas.storage.offset_index import MAX_POSITION, MAX_RELATIVE_OFFSET
 from barnabas.storage.transaction_index import AbortedTransaction
 
 DEDUPE_BUFFER_BYTES = 128 << 20
@@ -50,9 +51,15 @@ class CompactionJob:
     io_bytes_per_second: float = inf
     """Heeded by `CompactionProcess`: nobody else has a clock to do it by."""
     open_files: int = 16
+    """How many of a new segment's files are open at a time."""
     read_bytes: int = 1 << 20
+    """So much of a source is read at a time, more where a batch is larger."""
     write_bytes: int = 1 << 20
     """What is left of batches is gathered to about so much before it is written."""
+    most_relative_offset: int = MAX_RELATIVE_OFFSET
+    """How far the offsets of a new segment may lie above its base offset."""
+    most_segment_bytes: int = MAX_POSITION
+    """How large a new segment may be: an index entry has four bytes for a position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +69,10 @@ class CompactedGroup:
     base_offset: int
     replaced: Sequence[SourceSegment]
     size_bytes: int
+    record_count: int
+    """Read back from the file, as the other two numbers: nothing is taken to be written."""
+    last_offset: int
+    """Of the last batch; one below the base offset if there is none."""
 
 
 @dataclass(frozen=True, slots=True)

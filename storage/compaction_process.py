@@ -149,8 +149,8 @@ def _paced(jobs: BinaryIO, bytes_per_second: float) -> FileSystem:
         pace(size)
         return os.pread(fd, size, position)
 
-    def write(fd: int, data: Buffer) -> int:
+    def pwrite(fd: int, data: Buffer, position: int) -> int:
         pace(len(data))
-        return os.write(fd, data)
+        return os.pwrite(fd, data, position)
 
-    return replace(REAL, pread=pread, write=write)
+    return replace(REAL, pread=pread, pwrite=pwrite)

@@ -24,7 +24,12 @@ from barnabas.storage.compaction_plan import Candidate, choose
 from barnabas.storage.data_directory import DataDirectory
 from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.disk_work import DiskWork
-from barnabas.storage.errors import LogDirectoryFailed, StorageError
+from barnabas.storage.errors import (
+    CorruptBatch,
+    CorruptIndex,
+    LogDirectoryFailed,
+    StorageError,
+)
 from barnabas.storage.log_config import FOREVER
 from barnabas.storage.log_manager_config import LogManagerConfig
 from barnabas.storage.managed_log import ManagedLog
@@ -193,9 +198,13 @@ class CompactionScheduler:
     ) -> None:
         log = running.log
         if isinstance(event, CompactedGroup):
-            if not self._swap_in(running, event, now_ms):
-                _logger.info("%s: changed while it was compacted", log.topic_partition)
+            try:
+                if not self._swap_in(running, event, now_ms):
+                    _logger.info("%s: changed while it was compacted", log.topic_partition)
+                    self._drop(running)
+            except (CorruptBatch, CorruptIndex) as error:
                 self._drop(running)
+                self._give_up(log, str(error))
         elif isinstance(event, CompactionDone):
             self._end(running)
             log.data_directory.clean_offsets[log.partition] = event.clean_offset
@@ -219,10 +228,21 @@ class CompactionScheduler:
         old = [running.segments.pop(source.base_offset) for source in group.replaced]
         if any(a.size_bytes != b.size_bytes for a, b in zip(old, group.replaced, strict=True)):
             return False
+        self._check(log, group)
         log.data_directory.to_unlink.add(log)
         log.replace_segments([group.base_offset], old, now_ms, sync=False)
         self._disk_work.submit(log.data_directory, log.sync_names)
         return True
+
+    def _check(self, log: ManagedLog, group: CompactedGroup) -> None:
+        """Raise CorruptBatch unless a new segment is the one that was reported."""
+        found = log.cleaned_extent(group.base_offset)
+        reported = (group.size_bytes, group.last_offset)
+        if found != reported:
+            raise CorruptBatch(
+                f"the new segment has (size, last offset) {found} instead of {reported}",
+                offset=group.base_offset,
+            )
 
     def _give_up(self, log: ManagedLog, reason: str) -> None:
         _logger.error("%s: cannot be compacted: %s", log.topic_partition, reason)

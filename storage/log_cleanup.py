@@ -85,6 +85,18 @@ class LogCleanup(LogRoll):
             self.producers.on_log_start_offset(offset)
             self._update_first_unstable_offset()
 
+    def cleaned_extent(self, base_offset: int) -> tuple[int, int]:
+        """(size in bytes, last offset) of a finished `.cleaned` segment, as its files have it.
+
+        The last offset is one below the base offset if the segment is empty. Raises OSError,
+        CorruptIndex and CorruptBatch; nothing of the log is touched.
+        """
+        segment = self._cleaned_segment(base_offset, 0)
+        try:
+            return segment.size_bytes, segment.read_next_offset() - 1
+        finally:
+            segment.close()
+
     def replace_segments(
         self,
         new_base_offsets: Sequence[int],

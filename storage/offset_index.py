@@ -21,6 +21,7 @@ _WINDOW_BYTES: Final = _WINDOW_ENTRIES * _ENTRY_BYTES
 _unpack: Final = _ENTRY.unpack_from
 
 MAX_RELATIVE_OFFSET: Final = 0x7FFFFFFF
+MAX_POSITION: Final = 0x7FFFFFFF
 
 
 class OffsetIndex(IndexFile):

@@ -10,7 +10,7 @@ import pytest
 from barnabas.storage import checkpoints
 from barnabas.storage.batch import walk
 from barnabas.storage.builder import build_batch
-from barnabas.storage.compaction_job import CompactionEvent, CompactionJob
+from barnabas.storage.compaction_job import CompactedGroup, CompactionEvent, CompactionJob
 from barnabas.storage.compaction_process import CompactionProcess, InlineCompactor, run_job
 from barnabas.storage.compression import codec_named
 from barnabas.storage.directory_names import TopicPartition
@@ -363,4 +363,39 @@ def test_rewritten_batches_keep_their_codec(codec: str, tmp_path: Path) -> None:
     assert (header.record_count, header.last_offset_delta) == (2, 2)
     assert header.codec == codec_named(codec)
     assert offsets_of(log) == [1, 2, 3]
+    manager.close()
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"size_bytes": 1}, {"last_offset": 1}], ids=["its size", "its last offset"]
+)
+def test_a_new_segment_that_is_not_as_reported_replaces_nothing(
+    wrong: dict[str, int], tmp_path: Path
+) -> None:
+    manager, compactor, log = running(tmp_path)
+    group = compactor.events[0]
+    assert isinstance(group, CompactedGroup)
+    compactor.events[0] = replace(
+        group,
+        size_bytes=group.size_bytes + wrong.get("size_bytes", 0),
+        last_offset=group.last_offset + wrong.get("last_offset", 0),
+    )
+    manager.background(NOW_MS + 1000)
+    assert offsets_of(log) == list(range(8))
+    assert "instead of" in manager.scheduler.uncleanable[ORDERS[0]]
+    assert manager.directories[0].is_online and not manager.scheduler.running
+    manager.close()
+
+
+def test_a_topic_of_many_segments_keeps_every_key(tmp_path: Path) -> None:
+    """More of them than any cache of files holds, and more in them than one write takes."""
+    config = replace(COMPACT, segment_bytes=50_000)
+    manager = opened(tmp_path, config=config)
+    log = manager.create(ORDERS[0], config, NOW_MS)
+    for number in range(60):
+        append(log, b"x" * 49_000, key=b"%d" % number)
+    log.update_config(replace(config, segment_bytes=1 << 30))
+    pass_time(manager, NOW_MS)
+    assert offsets_of(log) == list(range(60))
+    assert len(log.segments) == 2
     manager.close()

@@ -2,9 +2,11 @@ from pathlib import Path
 
 from barnabas.storage.batch import walk
 from barnabas.storage.cleaned_segment import CleanedSegment
+from barnabas.storage.compaction_job import SourceSegment
 from barnabas.storage.log import Log
 from barnabas.storage.segment import Segment
 
+from .compaction_jobs import job_for
 from .logs import (
     NOW_MS,
     a_batch,
@@ -66,7 +68,8 @@ def test_if_all_go_an_empty_one_remains(tmp_path: Path) -> None:
 
 def cleaned(log: Log, old: list[Segment], drop: int) -> int:
     """A finished `.cleaned` segment with all but the first `drop` batches of the old ones."""
-    target = CleanedSegment(log.files, log.directory, old[0].base_offset, config(**SETTINGS))
+    job = job_for(Path(log.directory), [SourceSegment(0, 1, 1)], config(**SETTINGS))
+    target = CleanedSegment(log.fs, job, old[0].base_offset)
     data = b"".join(segment.slice(0, segment.size_bytes).read() for segment in old)
     start = list(walk(data))[drop].position
     kept = data[start:]

@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from barnabas.storage.batch import walk
 from barnabas.storage.builder import build_batch, build_end_transaction_marker
 from barnabas.storage.cleaned_segment import CleanedSegment
+from barnabas.storage.compaction_job import SourceSegment
 from barnabas.storage.control import EndTransactionMarker
 from barnabas.storage.decoder import decode_batch
 from barnabas.storage.errors import InvalidTransactionState, OffsetOutOfRange, OutOfOrderSequence
@@ -22,6 +23,7 @@ from barnabas.storage.producer_entry import AppendOrigin
 from barnabas.storage.read_result import ReadBound
 from barnabas.storage.records import Record
 
+from .compaction_jobs import job_for
 from .logs import delete_due_files
 
 CONFIG = LogConfig(segment_bytes=700, index_interval_bytes=100, file_delete_delay_ms=0)
@@ -261,9 +263,8 @@ class LogMachine(RuleBasedStateMachine):
     def compact(self) -> None:
         """Two closed segments become one with the same batches."""
         old = list(self.log.segments)[:2]
-        cleaned = CleanedSegment(
-            self.log.files, str(self.directory), old[0].base_offset, CONFIG
-        ).segment
+        job = job_for(self.directory, [SourceSegment(0, 1, 1)], CONFIG)
+        cleaned = CleanedSegment(self.log.fs, job, old[0].base_offset).segment
         for segment in old:
             content = segment.slice(0, segment.size_bytes).read()
             if content:
