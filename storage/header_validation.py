@@ -1,13 +1,18 @@
 """Checks that a batch's header and bytes answer without its records."""
 
-from barnabas.storage.append_rules import AppendRules
-from barnabas.storage.batch import MAGIC_V2, BatchHeader, Buffer, crc_is_valid
+from barnabas.storage.append_rules import FOREVER_MS, AppendRules
+from barnabas.storage.batch import CODEC_MASK, MAGIC_V2, BatchHeader, Buffer, crc_is_valid
 from barnabas.storage.errors import (
     CorruptBatch,
     InvalidRecord,
     RecordListTooLarge,
     RecordTooLarge,
     UnsupportedForMessageFormat,
+)
+from barnabas.storage.record_times import (
+    BELIEVED_AHEAD_MS,
+    UNKNOWN_TIMESTAMP,
+    largest_timestamp,
 )
 
 
@@ -55,6 +60,22 @@ def check_target_format(header: BatchHeader, rules: AppendRules) -> None:
         )
 
 
-def timestamp_is_too_late(header: BatchHeader, rules: AppendRules, now_ms: int) -> bool:
-    """Does the header's max timestamp pass `message.timestamp.after.max.ms`?"""
-    return header.max_timestamp - now_ms > rules.timestamp_after_max_ms
+def true_max_timestamp(buffer: Buffer, header: BatchHeader, rules: AppendRules, now_ms: int) -> int:
+    """The largest timestamp of a format 2 batch's records, whatever its header says of it.
+
+    UNKNOWN_TIMESTAMP where all the records have to be looked into: they are malformed, one is
+    past `message.timestamp.after.max.ms`, or they are compressed and the header not believable.
+    """
+    latest_ms = min(now_ms + rules.timestamp_after_max_ms, FOREVER_MS)
+    codec = header.attributes & CODEC_MASK
+    if codec and not _is_believable(header, min(latest_ms, now_ms + BELIEVED_AHEAD_MS)):
+        return UNKNOWN_TIMESTAMP
+    batch = memoryview(buffer)[header.position : header.position + header.size_bytes]
+    found = largest_timestamp(
+        batch, codec, header.record_count, header.base_timestamp, header.max_timestamp
+    )
+    return found if found <= latest_ms else UNKNOWN_TIMESTAMP
+
+
+def _is_believable(header: BatchHeader, latest_ms: int) -> bool:
+    return 0 <= header.base_timestamp <= header.max_timestamp <= latest_ms

@@ -18,6 +18,7 @@ from barnabas.storage.log_write import LogWrite
 from barnabas.storage.offset_index import MAX_RELATIVE_OFFSET
 from barnabas.storage.producer_entry import AppendOrigin, SentBatch
 from barnabas.storage.producer_updates import ProducerUpdates
+from barnabas.storage.record_times import largest_timestamp
 from barnabas.storage.transaction_verification import VerificationGuard
 from barnabas.storage.validation import validate_as_follower, validate_as_leader
 
@@ -76,7 +77,7 @@ class LogAppend(LogWrite):
         if size < _HEADER_BYTES:
             return None
         (
-            base_offset, length, _, magic, crc, attributes, delta, _, timestamp,
+            base_offset, length, _, magic, crc, attributes, delta, base_timestamp, timestamp,
             producer_id, producer_epoch, sequence, count,
         ) = _unpack(buffer)  # fmt: skip
         if (
@@ -88,8 +89,10 @@ class LogAppend(LogWrite):
             or attributes & _UNCOMMON_ATTRIBUTES
             or attributes & _CODEC_MASK > (_ZSTD if allow_zstd else _LZ4)
             or size > self._most_bytes
-            or not 0 <= timestamp <= now_ms + self._timestamp_after_max_ms
+            or not 0 <= timestamp <= now_ms + self._believed_ahead_ms
             or crc32c(memoryview(buffer)[21:]) != crc
+            or timestamp
+            != largest_timestamp(buffer, attributes & _CODEC_MASK, count, base_timestamp, timestamp)
         ):
             return None
         producers = self.producers
@@ -103,6 +106,7 @@ class LogAppend(LogWrite):
                 or sequence != (entry.batches[-1][0] + 1) & MAX_SEQUENCE
                 or (attributes & _TRANSACTIONAL != 0)
                 == (entry.current_transaction_first_offset < 0)
+                or (attributes & _TRANSACTIONAL and self.refuses_transactions)
             ):
                 return None
         elif attributes & _TRANSACTIONAL:
@@ -157,6 +161,8 @@ class LogAppend(LogWrite):
             )
             updates = ProducerUpdates(self.producers, origin)
             for header in valid.headers:
+                if self.refuses_transactions and header.is_transactional and origin is _CLIENT:
+                    raise InvalidTransactionState("transactions are not coordinated here")
                 if header.has_producer_id:
                     if origin is _CLIENT and (sent := updates.find_duplicate(header)):
                         return self._duplicate(sent)

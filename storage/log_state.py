@@ -28,6 +28,7 @@ from barnabas.storage.leader_epochs import LeaderEpochs
 from barnabas.storage.load_job import LoadReport
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.producer_state import ProducerState
+from barnabas.storage.record_times import BELIEVED_AHEAD_MS
 from barnabas.storage.segment import Segment
 from barnabas.storage.segment_recovery import rebuild_indexes
 from barnabas.storage.segment_search import UNKNOWN
@@ -44,13 +45,13 @@ class LogState:
     __slots__ = (
         "_active",
         "_appends_plainly",
+        "_believed_ahead_ms",
         "_deletions",
         "_first_unstable_offset",
         "_most_bytes",
         "_rules",
         "_segment_bytes",
         "_segment_ms",
-        "_timestamp_after_max_ms",
         "config",
         "directory",
         "epochs",
@@ -65,6 +66,7 @@ class LogState:
         "producer_id_expiration_ms",
         "producers",
         "recovery_point",
+        "refuses_transactions",
         "segments",
         "topic_partition",
         "truncations",
@@ -101,6 +103,9 @@ class LogState:
         self.verifies_transactions = False
         """Whether a transaction's first batch has to show a guard
         (`transaction.partition.verification.enable`)."""
+        self.refuses_transactions = False
+        """Whether clients may write no transactional batches: where nobody coordinates
+        transactions nobody ends them, and readers of committed data would wait for ever."""
         self.log_start_offset = self.log_end_offset = 0
         self.high_watermark = self.recovery_point = 0
         self._first_unstable_offset: int | None = None
@@ -114,13 +119,13 @@ class LogState:
         self._most_bytes = min(config.max_message_bytes, config.segment_bytes)
         self._segment_bytes = config.segment_bytes
         self._segment_ms = config.max_segment_ms
-        self._timestamp_after_max_ms = config.message_timestamp_after_max_ms
+        self._believed_ahead_ms = min(config.message_timestamp_after_max_ms, BELIEVED_AHEAD_MS)
         self._rules = append_rules(
             config,
             check_records=self.full_validation,
             obeys_message_format=self.obeys_message_format,
         )
-        # The short way of an append does not look at records or rewrite timestamps.
+        # The short way of an append reads no keys and rewrites no timestamps.
         self._appends_plainly = not self._rules.needs_records and not self._rules.is_log_append_time
 
     @property

@@ -6,7 +6,7 @@ because its inner offsets are absolute, and so are batches whose inner offsets d
 from 0: some old clients send them (Kafka's LogValidator).
 """
 
-from barnabas.storage.append_rules import AppendRules, ValidatedRecords
+from barnabas.storage.append_rules import FOREVER_MS, AppendRules, ValidatedRecords
 from barnabas.storage.batch import (
     MAGIC_V0,
     MAGIC_V2,
@@ -28,10 +28,11 @@ from barnabas.storage.header_validation import (
     check_crc,
     check_sizes,
     check_target_format,
-    timestamp_is_too_late,
+    true_max_timestamp,
 )
 from barnabas.storage.legacy import stamp_legacy
 from barnabas.storage.record_survey import Survey, survey_batch
+from barnabas.storage.record_times import UNKNOWN_TIMESTAMP
 from barnabas.storage.rewriting import rewrite
 
 
@@ -54,14 +55,20 @@ def validate_slowly(
     source_codec = _check_bytes(buffer, headers, rules)
     target_codec = source_codec if rules.codec is None else codec_of(rules.codec)
     in_place = _may_stay(headers[0], rules, source_codec, target_codec)
-    if in_place and not _needs_records(headers[0], rules, now_ms):
-        survey = None
+    survey = None
+    max_timestamp = UNKNOWN_TIMESTAMP
+    if in_place:
+        max_timestamp = _known_max_timestamp(buffer, headers[0], rules, now_ms)
+    if max_timestamp != UNKNOWN_TIMESTAMP:
         _check_header(headers[0], headers[0], rules, from_client)
     else:
         survey = _survey(buffer, headers, rules, now_ms, from_client)
+        max_timestamp = survey.max_timestamp
         in_place = in_place and survey.offsets_count_from_0
     if in_place:
-        _assign_offsets(buffer, headers, rules, next_offset, leader_epoch, now_ms, survey)
+        _assign_offsets(
+            buffer, headers, rules, next_offset, leader_epoch, now_ms, survey, max_timestamp
+        )
     else:
         assert survey is not None
         buffer = rewrite(headers[0], survey, rules, target_codec, next_offset, leader_epoch, now_ms)
@@ -122,19 +129,25 @@ def _may_stay(first: BatchHeader, rules: AppendRules, source: Codec, target: Cod
     return source == target and not (first.magic == MAGIC_V0 and source)
 
 
-def _needs_records(first: BatchHeader, rules: AppendRules, now_ms: int) -> bool:
-    """Formats 0 and 1 are always looked into: their messages carry the timestamps."""
+def _known_max_timestamp(
+    buffer: bytearray | memoryview, first: BatchHeader, rules: AppendRules, now_ms: int
+) -> int:
+    """The largest timestamp where nothing else asks for a look at every record, else unknown.
+
+    Formats 0 and 1 are always looked into: their messages carry the timestamps. So is what says
+    LogAppendTime of itself, which no producer may.
+    """
     if first.is_control:
-        return False
+        return first.max_timestamp
     if first.magic < MAGIC_V2 or rules.check_records or rules.is_compacted:
-        return True
-    if rules.timestamp_before_max_ms < (1 << 63) - 1 and not rules.is_log_append_time:
-        return True
-    if first.is_log_append_time and (
-        rules.is_log_append_time or first.max_timestamp == NO_TIMESTAMP
-    ):
-        return True
-    return not rules.is_log_append_time and timestamp_is_too_late(first, rules, now_ms)
+        return UNKNOWN_TIMESTAMP
+    if first.is_log_append_time:
+        return UNKNOWN_TIMESTAMP
+    if rules.is_log_append_time:
+        return now_ms
+    if rules.timestamp_before_max_ms < FOREVER_MS:
+        return UNKNOWN_TIMESTAMP
+    return true_max_timestamp(buffer, first, rules, now_ms)
 
 
 def _survey(
@@ -163,14 +176,15 @@ def _assign_offsets(
     leader_epoch: int,
     now_ms: int,
     survey: Survey | None,
+    max_timestamp: int,
 ) -> None:
     append_time = rules.is_log_append_time
+    is_alone = len(headers) == 1
     for header in headers:
-        max_timestamp = header.max_timestamp
         if append_time:
             max_timestamp = now_ms
-        elif survey is not None and len(headers) == 1:
-            max_timestamp = survey.max_timestamp
+        elif not is_alone:
+            max_timestamp = header.max_timestamp
         if header.magic == MAGIC_V2:
             stamp(
                 buffer, header, next_offset, leader_epoch,

@@ -29,8 +29,9 @@ from barnabas.storage.header_validation import (
     check_client_batch,
     check_crc,
     check_sizes,
-    timestamp_is_too_late,
+    true_max_timestamp,
 )
+from barnabas.storage.record_times import UNKNOWN_TIMESTAMP
 from barnabas.storage.record_validation import validate_slowly
 
 _UNUSUAL: Final = LOG_APPEND_TIME | CONTROL
@@ -107,11 +108,12 @@ def _validate_usual(
         stamp(buffer, header, next_offset, leader_epoch, max_timestamp=now_ms, log_append_time=True)
         append_time_ms = now_ms
     else:
-        if timestamp_is_too_late(header, rules, now_ms):
+        max_timestamp = true_max_timestamp(buffer, header, rules, now_ms)
+        if max_timestamp == UNKNOWN_TIMESTAMP:
             return validate_slowly(
                 buffer, rules, next_offset, leader_epoch, now_ms, True, False, True
             )
-        stamp(buffer, header, next_offset, leader_epoch)
+        stamp(buffer, header, next_offset, leader_epoch, max_timestamp=max_timestamp)
         append_time_ms = NO_TIMESTAMP
     last_offset = next_offset + header.last_offset_delta
     return ValidatedRecords(

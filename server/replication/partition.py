@@ -54,6 +54,7 @@ class Partition:
         self.key = (topic, index)
         self.local_id = local_id
         self.log = log
+        log.refuses_transactions = True  # until there is a transaction coordinator
         self.leader_id = -1
         self.leader_epoch = -1
         self.replicas: Sequence[int] = ()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from barnabas.server.testing.broker import Broker
+from barnabas.storage.batch import TRANSACTIONAL
 from barnabas.storage.compression import Codec
 from barnabas.storage.decoder import decode_all
 from barnabas.wire.error_codes import ErrorCode
@@ -22,10 +23,13 @@ from tests.server.raw_client import RawClient
 from tests.server.records import (
     EARLIEST,
     LATEST,
+    NOBODY,
     NOW_MS,
     Producer,
     batches_of,
     data_of,
+    fetch,
+    fetched,
     list_offset,
     make_batch,
     produce,
@@ -288,6 +292,33 @@ def test_sequences_are_remembered_over_a_restart() -> None:
             gap = produce(client, "t", make(9))
             assert gap.error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
             assert (list_offset(client, "t", EARLIEST).offset, end_of(client, "t")) == (0, 6)
+
+
+@pytest.mark.parametrize("version", [3, 9, 12])
+@pytest.mark.parametrize("producer", [NOBODY, Producer(9000)])
+def test_there_are_no_transactions_yet(
+    client: RawClient, topic: str, producer: Producer, version: int
+) -> None:
+    data = make_batch(b"held up?", producer=producer, sequence=min(producer.epoch, 0))
+    data[22] |= TRANSACTIONAL
+    code = produce(client, topic, resealed(data), version=version).error_code
+    assert code == ErrorCode.INVALID_TXN_STATE
+    assert produce(client, topic, make_batch(b"read")).base_offset == 0
+    committed = fetch(client, (topic, 0, 0, 1 << 20), isolation_level=1)
+    assert [h.base_offset for h in batches_of(fetched(committed)[topic, 0])] == [0]
+
+
+@pytest.mark.parametrize("stated", [-1, NOW_MS - 5, NOW_MS + 5, (1 << 63) - 1])
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])
+def test_offsets_by_time_are_those_of_the_records(
+    client: RawClient, topic: str, codec: Codec, stated: int
+) -> None:
+    data = make_batch(b"a", b"b", timestamps=[NOW_MS, NOW_MS + 2], codec=codec)
+    struct.pack_into(">q", data, 35, stated)
+    assert produce(client, topic, resealed(data)).error_code == 0
+    assert [h.max_timestamp for h in batches_of(read(client, topic))] == [NOW_MS + 2]
+    found = [list_offset(client, topic, NOW_MS + late_ms).offset for late_ms in range(4)]
+    assert found == [0, 1, 1, -1]
 
 
 def test_old_timestamps_are_kept(client: RawClient, topic: str) -> None:
