@@ -62,6 +62,7 @@ def test_a_parked_fetch_wakes_on_a_produce(barnabas_broker: Broker) -> None:
     assert answer.responses[0].partitions[0].high_watermark == 1
 
 
+@pytest.mark.broker_says("an answer was not sent api=FETCH")
 def test_a_parked_fetch_that_cannot_be_answered_costs_the_producer_nothing(
     barnabas_broker: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:

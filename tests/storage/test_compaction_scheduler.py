@@ -265,6 +265,7 @@ def test_truncation_makes_the_clean_part_shorter(tmp_path: Path) -> None:
     manager.close()
 
 
+@pytest.mark.broker_says("orders-0: cannot be compacted: .*CRC is wrong")
 def test_a_damaged_log_is_left_alone_and_the_others_go_on(tmp_path: Path) -> None:
     manager = opened(tmp_path)
     logs = [manager.create(each, COMPACT, NOW_MS) for each in ORDERS[:2]]
@@ -284,6 +285,7 @@ def test_a_damaged_log_is_left_alone_and_the_others_go_on(tmp_path: Path) -> Non
     manager.close()
 
 
+@pytest.mark.broker_says("its partitions are offline")
 def test_a_disk_that_fails_under_compaction_is_offline(tmp_path: Path) -> None:
     manager, compactor, _ = running(tmp_path)
     assert compactor.job is not None

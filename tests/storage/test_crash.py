@@ -51,6 +51,7 @@ STEPS = {
 
 
 @pytest.mark.parametrize("fault", STEPS, ids=lambda fault: fault.name)
+@pytest.mark.broker_says("its partitions are offline", always=False)
 def test_whatever_happens_nothing_promised_is_lost(fault: Fault, tmp_path: Path) -> None:
     step = STEPS[fault]
     for at in range(step // 2, count_changes(tmp_path), step):

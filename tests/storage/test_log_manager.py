@@ -247,6 +247,7 @@ def two_disks(tmp_path: Path, disk: BadDisk) -> tuple[LogManager, ManagedLog, Ma
     return manager, one, two
 
 
+@pytest.mark.broker_says("its partitions are offline")
 def test_a_directory_that_fails_goes_offline_alone(tmp_path: Path, disk: BadDisk) -> None:
     manager, one, two = two_disks(tmp_path, disk)
     told = []
@@ -270,6 +271,7 @@ def test_a_directory_that_fails_goes_offline_alone(tmp_path: Path, disk: BadDisk
     assert (tmp_path / "b" / ".kafka_cleanshutdown").exists()
 
 
+@pytest.mark.broker_says("its partitions are offline")
 def test_a_failed_fsync_takes_the_directory_offline(tmp_path: Path, disk: BadDisk) -> None:
     manager, one, _ = two_disks(tmp_path, disk)
     disk.below = str(tmp_path / "a")
@@ -280,6 +282,7 @@ def test_a_failed_fsync_takes_the_directory_offline(tmp_path: Path, disk: BadDis
     manager.close()
 
 
+@pytest.mark.broker_says("its partitions are offline")
 def test_creating_on_a_bad_disk_goes_to_the_next(tmp_path: Path, disk: BadDisk) -> None:
     manager, _, two = two_disks(tmp_path, disk)
     disk.below = str(tmp_path / "a")
@@ -291,6 +294,7 @@ def test_creating_on_a_bad_disk_goes_to_the_next(tmp_path: Path, disk: BadDisk) 
     manager.close()
 
 
+@pytest.mark.broker_says("its partitions are offline")
 def test_a_directory_bad_at_the_start_is_offline_from_the_start(
     tmp_path: Path, disk: BadDisk
 ) -> None:
@@ -301,6 +305,7 @@ def test_a_directory_bad_at_the_start_is_offline_from_the_start(
     manager.close()
 
 
+@pytest.mark.broker_says("its partitions are offline")
 def test_without_a_single_good_directory_there_is_no_opening(tmp_path: Path, disk: BadDisk) -> None:
     disk.below = str(tmp_path)
     with pytest.raises(LogDirectoryFailed, match=r"no data directory works: .*Input/output error"):

@@ -4,6 +4,8 @@ import asyncio
 import time
 from pathlib import Path
 
+import pytest
+
 from barnabas.server.broker import Broker
 from barnabas.server.config import load_config
 from barnabas.server.registry.ensemble import Ensemble
@@ -50,6 +52,9 @@ def test_what_others_write_is_applied(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
+@pytest.mark.broker_says(
+    "a topic's setting cannot be used and is left out topic=t setting=retention.ms"
+)
 def test_stored_nonsense_is_passed_over(tmp_path: Path) -> None:
     async def scenario() -> None:
         ensemble = Ensemble(lambda: int(time.time() * 1000))

@@ -3,11 +3,14 @@
 import time
 from pathlib import Path
 
+import pytest
+
 from barnabas.server.testing.broker import Broker
 from barnabas.wire.error_codes import ErrorCode
 from tests.server.group_requests import Member
 
 
+@pytest.mark.broker_says("its partitions are offline", "a data directory failed")
 def test_members_are_sent_away_from_a_failed_directory(tmp_path: Path) -> None:
     directories = [tmp_path / "a", tmp_path / "b"]
     settings = {"log.dirs": ",".join(map(str, directories)), "offsets.topic.num.partitions": 2}

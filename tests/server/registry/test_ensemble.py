@@ -74,6 +74,7 @@ async def test_the_ephemerals_of_a_dead_process_go_at_the_next_start(path: Path)
     assert Ensemble(now_ms, path_of_the_dead).tree.last_zxid == 4
 
 
+@pytest.mark.broker_says("the registry could not be written: .*File too large")
 async def test_a_journal_that_cannot_be_written_changes_nothing(path: Path) -> None:
     ensemble = Ensemble(now_ms, path)
     store = ensemble.connect()
@@ -131,6 +132,7 @@ async def test_a_compaction_that_fails_does_not_disturb(
     again.close()
 
 
+@pytest.mark.broker_says("a watch of /a failed")
 async def test_watches_that_write_or_fail_disturb_nobody() -> None:
     ensemble = Ensemble(now_ms)
     store = ensemble.connect()

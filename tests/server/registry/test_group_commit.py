@@ -65,6 +65,7 @@ async def test_a_write_is_acknowledged_when_it_is_on_disk(tmp_path: Path) -> Non
     ensemble.close()
 
 
+@pytest.mark.broker_says("could not be forced to disk", "the registry could not be written")
 async def test_a_write_that_may_be_lost_is_not_acknowledged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
