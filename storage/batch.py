@@ -58,6 +58,8 @@ TRANSACTIONAL: Final = 0x10
 CONTROL: Final = 0x20
 DELETE_HORIZON: Final = 0x40
 
+MAX_OFFSET: Final = (1 << 63) - 2
+"""The last offset a record may have, so that the log's end is an int64, too."""
 NO_TIMESTAMP: Final = -1
 NO_PRODUCER_ID: Final = -1
 NO_PRODUCER_EPOCH: Final = -1

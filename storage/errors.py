@@ -115,7 +115,8 @@ class RecordsNotConvertible(StorageError):
 
 
 class OffsetOutOfRange(StorageError):
-    """A read or truncation outside the log's start and end offset."""
+    """A read or truncation outside the log's start and end offset, or an append past the last
+    offset there is."""
 
 
 class OffsetsOutOfOrder(StorageError):

@@ -11,9 +11,16 @@ from struct import Struct
 from typing import Final
 
 from barnabas.storage.append_info import AppendInfo
-from barnabas.storage.batch import HEADER, MAX_SEQUENCE, BatchHeader, Buffer, HeaderFields
+from barnabas.storage.batch import (
+    HEADER,
+    MAX_OFFSET,
+    MAX_SEQUENCE,
+    BatchHeader,
+    Buffer,
+    HeaderFields,
+)
 from barnabas.storage.crc import crc32c
-from barnabas.storage.errors import InvalidTransactionState, StorageError
+from barnabas.storage.errors import InvalidTransactionState, OffsetOutOfRange, StorageError
 from barnabas.storage.log_write import LogWrite
 from barnabas.storage.offset_index import MAX_RELATIVE_OFFSET
 from barnabas.storage.producer_entry import AppendOrigin, SentBatch
@@ -31,6 +38,9 @@ _TRANSACTIONAL: Final = 0x10
 _CODEC_MASK: Final = 7
 _LZ4: Final = 3
 _ZSTD: Final = 4
+_FAR_OFFSET: Final = 1 << 61  # the short way ends here: numbers beyond cost it more to compare
+_LAST_FIRST_OFFSET: Final = MAX_OFFSET - (1 << 31)
+"""Of an append, since no batch reaches further than this from its first offset."""
 
 
 class LogAppend(LogWrite):
@@ -113,6 +123,8 @@ class LogAppend(LogWrite):
             return None
         first = self.log_end_offset
         last = first + delta
+        if last > _FAR_OFFSET:
+            return None
         segment = self._active
         used = segment.size_bytes
         try:
@@ -149,6 +161,8 @@ class LogAppend(LogWrite):
     ) -> AppendInfo:
         """The long way."""
         try:
+            if self.log_end_offset > _LAST_FIRST_OFFSET:
+                raise OffsetOutOfRange("the log has no offsets left", offset=self.log_end_offset)
             valid = validate_as_leader(
                 buffer,
                 self._rules,

@@ -1,5 +1,6 @@
 """Taking records away at either end of a log."""
 
+from barnabas.storage.batch import MAX_OFFSET
 from barnabas.storage.errors import CorruptIndex, OffsetOutOfRange
 from barnabas.storage.log_cleanup import LogCleanup
 from barnabas.storage.producer_rebuild import rebuild_producers
@@ -66,7 +67,14 @@ class LogTruncate(LogCleanup):
     def truncate_fully_and_start_at(
         self, offset: int, now_ms: int, *, log_start_offset: int | None = None
     ) -> None:
-        """Drop every record; the next one will have `offset`."""
+        """Drop every record; the next one will have `offset`.
+
+        Raises OffsetOutOfRange unless that is one a log can end at.
+        """
+        if not 0 <= offset <= MAX_OFFSET + 1:
+            raise OffsetOutOfRange(
+                "no log can begin there", topic_partition=self.topic_partition, offset=offset
+            )
         try:
             for segment in list(self.segments):
                 self.segments.remove(segment.base_offset)

@@ -8,7 +8,7 @@ state, leader epochs) is built from the good ones.
 
 from collections.abc import Iterator
 
-from barnabas.storage.batch import MAGIC_V2, crc_is_valid
+from barnabas.storage.batch import MAGIC_V2, MAX_OFFSET, crc_is_valid
 from barnabas.storage.batch_reader import FoundBatch, read_batches
 from barnabas.storage.errors import CorruptBatch
 from barnabas.storage.leader_epochs import LeaderEpochs
@@ -49,7 +49,8 @@ def _valid_batches(segment: Segment, size: int) -> Iterator[FoundBatch]:
         _, header, chunk = found
         if not crc_is_valid(chunk, header):
             raise CorruptBatch("wrong CRC", offset=header.base_offset)
-        if header.last_offset <= last_offset or not segment.can_hold(header.last_offset):
+        is_possible = header.last_offset <= MAX_OFFSET and segment.can_hold(header.last_offset)
+        if header.last_offset <= last_offset or not is_possible:
             raise CorruptBatch("offset out of order", offset=header.base_offset)
         last_offset = header.last_offset
         yield found

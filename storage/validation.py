@@ -15,6 +15,7 @@ from barnabas.storage.batch import (
     CONTROL,
     LOG_APPEND_TIME,
     MAGIC_V2,
+    MAX_OFFSET,
     NO_TIMESTAMP,
     BatchHeader,
     Buffer,
@@ -138,6 +139,8 @@ def validate_as_follower(buffer: Buffer, log_end_offset: int) -> ValidatedRecord
                 f"batch follows one that ends at {last_offset}", offset=header.base_offset
             )
         last_offset = header.last_offset
+        if last_offset > MAX_OFFSET:
+            raise CorruptBatch("no record has such an offset", offset=header.base_offset)
         if header.max_timestamp > max_timestamp:
             max_timestamp, offset_of_max_timestamp = header.max_timestamp, last_offset
         headers.append(header)
