@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from barnabas.server.clock import Clock, LoopClock
 from barnabas.server.cluster.controller import Controller
 from barnabas.server.cluster.metadata import ClusterMetadata
+from barnabas.server.cluster.strays import stray_finder
 from barnabas.server.cluster.topics import Topics
 from barnabas.server.config import BrokerConfig
 from barnabas.server.configs.live import LiveSettings
@@ -37,8 +38,10 @@ from barnabas.server.poses import served_versions
 from barnabas.server.producer_ids import ProducerIdPool
 from barnabas.server.registration import register
 from barnabas.server.registry.ensemble import JOURNAL_NAME, Ensemble
+from barnabas.server.registry.errors import RegistryError
 from barnabas.server.registry.journal import JournalCorrupt
 from barnabas.server.registry.registry import Registry
+from barnabas.server.registry.store import ZnodeError
 from barnabas.server.replication.hosting import Hosting
 from barnabas.server.replication.replicas import Replicas
 from barnabas.server.startup import StartFailed, refuse_unsupported
@@ -120,19 +123,24 @@ class Broker:
             await self.registry.cluster.ensure_paths()
             self.metadata.cluster_id = await self.registry.cluster.ensure_id()
             await self.live_settings.start()
+            topics = await self.registry.topics.read_all()
+            is_stray = stray_finder({n: t.assignment for n, t in topics.items()}, self.broker_id)
             await open_disks(
                 self.disks, self.topic_settings, self.clock.now_ms(),
-                broker_id=self.broker_id, cluster_id=self.metadata.cluster_id, log=self.log,
+                broker_id=self.broker_id, cluster_id=self.metadata.cluster_id,
+                is_stray=is_stray, log=self.log,
             )  # fmt: skip
             logs_are_open = True
             observe(self)
             bind_listeners(self)
             await register(self)
-            await self.controller.start(self.clock.now_ms())
+            await self.controller.start()
             await self._serve_http()
-        except BaseException:
+        except BaseException as error:
             # Directories that were not read to their end must not be marked as clean.
             await self._end("the broker cannot start", leaves=True, marks_clean=logs_are_open)
+            if isinstance(error, (ZnodeError, RegistryError)):
+                raise StartFailed(f"the registry refused the broker: {error}") from None
             raise
         for listener in self.listeners:
             listener.open()
@@ -199,8 +207,9 @@ class Broker:
         self.producer_ids = ProducerIdPool(registry.producer_ids, self.broker_id)
         self.topics = Topics(registry, self.metadata, self.config, self.clock)
         self.controller = Controller(
-            self.broker_id, registry, self.metadata, self.hosting, self.logs.room("controller")
-        )
+            self.broker_id, registry, self.metadata, self.hosting, self.clock,
+            self.logs.room("controller"), rejoin=partial(register, self),
+        )  # fmt: skip
 
     async def _serve_http(self) -> None:
         """Open the port for /metrics and /health, if there is to be one."""

@@ -6,6 +6,7 @@ from barnabas.server.log_keeper import LogKeeper, log_manager_config
 from barnabas.server.logs import Log
 from barnabas.server.startup import StartFailed
 from barnabas.storage.compaction_process import CompactionProcess
+from barnabas.storage.data_directory import IsStray
 from barnabas.storage.errors import (
     InconsistentLogDirectory,
     LogDirectoryFailed,
@@ -43,6 +44,7 @@ async def open_disks(
     *,
     broker_id: int,
     cluster_id: str,
+    is_stray: IsStray,
     log: Log,
 ) -> None:
     """Load every log; those whose topic is unknown get the broker's settings.
@@ -51,7 +53,7 @@ async def open_disks(
     """
     config_of = await settings.read_all()
     try:
-        disks.open(config_of, now_ms, broker_id=broker_id, cluster_id=cluster_id)
+        disks.open(config_of, now_ms, broker_id=broker_id, cluster_id=cluster_id, is_stray=is_stray)
     except (InconsistentLogDirectory, LogDirectoryFailed) as error:
         raise StartFailed(f"{error}; see `log.dirs`") from None
     except TooManyOpenFiles as error:

@@ -1,10 +1,12 @@
 """Which error code an exception becomes: the one table between the rooms and the protocol.
 
-Domain code of the server raises `ApiError` with the code it means; storage raises its own
-family, ignorant of codes. What is in neither is a bug, logged once by `dispatch` and
-answered UNKNOWN_SERVER_ERROR.
+Domain code of the server raises `ApiError` with the code it means; storage and the registry
+raise families of their own, ignorant of codes. What is in none is a bug, logged once by
+`dispatch` and answered UNKNOWN_SERVER_ERROR.
 """
 
+from barnabas.server.registry import errors as registry
+from barnabas.server.registry import store
 from barnabas.storage import errors as storage
 from barnabas.wire.error_codes import ErrorCode
 
@@ -38,14 +40,29 @@ STORAGE_CODES: dict[type[storage.StorageError], ErrorCode] = {
     storage.TooManyOpenFiles: ErrorCode.KAFKA_STORAGE_ERROR,
 }
 
+# Those of the store that say nothing of the request: it could not be asked, or not be written.
+REGISTRY_CODES: dict[type[Exception], ErrorCode] = {
+    store.StoreFailed: ErrorCode.KAFKA_STORAGE_ERROR,
+    store.ConnectionLoss: ErrorCode.REQUEST_TIMED_OUT,
+    store.SessionExpired: ErrorCode.NOT_CONTROLLER,
+    registry.ControllerMoved: ErrorCode.STALE_CONTROLLER_EPOCH,
+    registry.BrokerIdTaken: ErrorCode.DUPLICATE_BROKER_REGISTRATION,
+    registry.TopicExists: ErrorCode.TOPIC_ALREADY_EXISTS,
+    registry.UnknownTopic: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+}
+_CODES: dict[type, ErrorCode] = {**STORAGE_CODES, **REGISTRY_CODES}
+
+# What a handler catches around a change of the registry, to answer for one topic of many.
+REFUSALS = (ApiError, *REGISTRY_CODES)
+
 
 def code_of(error: Exception) -> ErrorCode:
     """The code for a refusal of any room; UNKNOWN_SERVER_ERROR for what is no refusal."""
     if isinstance(error, ApiError):
         return error.code
     for cls in type(error).__mro__:
-        if cls in STORAGE_CODES:
-            return STORAGE_CODES[cls]
+        if cls in _CODES:
+            return _CODES[cls]
     return ErrorCode.UNKNOWN_SERVER_ERROR
 
 

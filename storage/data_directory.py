@@ -38,6 +38,8 @@ _logger = logging.getLogger(__name__)
 
 ConfigOf = Callable[[str], LogConfig]
 """The config of a topic's logs, by its name."""
+IsStray = Callable[[TopicPartition, bytes | None], bool]
+"""Whether this broker should not have a partition's log, whose directory notes that topic id."""
 
 
 class DataDirectory(DataDirectoryFiles):
@@ -64,6 +66,8 @@ class DataDirectory(DataDirectoryFiles):
         """Why the directory is offline, None while it works."""
         self.logs: dict[TopicPartition, ManagedLog] = {}
         self.unopened: list[UnopenedLog] = []
+        self.is_signed = False
+        """Whether `meta.properties` said whose it is when it was opened."""
         self.to_flush: set[ManagedLog] = set()
         """Logs with a closed segment that is not flushed yet."""
         self.to_unlink: set[ManagedLog] = set()
@@ -98,8 +102,8 @@ class DataDirectory(DataDirectoryFiles):
 
     # --- opening -----------------------------------------------------------------------
 
-    def load(self, config_of: ConfigOf, now_ms: int) -> None:
-        """Open every log; leftovers of deleted ones are removed when their delay is over.
+    def load(self, config_of: ConfigOf, now_ms: int, is_stray: IsStray | None = None) -> None:
+        """Open every log; what is left of deleted and stray ones goes when its delay is over.
 
         Those with much to recover are left in `unopened`; `finish_loading` has to follow.
         """
@@ -108,13 +112,35 @@ class DataDirectory(DataDirectoryFiles):
             config = configs.get(partition.topic)
             if config is None:
                 config = configs[partition.topic] = config_of(partition.topic)
+            if not suffix and self._is_stray(partition, is_stray):
+                name, suffix = self._move_aside(partition), STRAY
+                _logger.warning("%s is no partition of this broker: now %s", partition, name)
             if not suffix:
                 self._load_log(partition, self._load_job(partition, config, now_ms))
-            elif suffix == DELETED:
+            elif suffix in (DELETED, STRAY):
                 due_ms = now_ms + config.file_delete_delay_ms
                 self.to_remove.append((due_ms, f"{self.path}/{name}"))
-            elif suffix in (STRAY, FUTURE):
+            elif suffix == FUTURE:
                 _logger.warning("%s/%s is left alone", self.path, name)
+
+    def _is_stray(self, partition: TopicPartition, is_stray: IsStray | None) -> bool:
+        """Whether a log found at the start belongs to no partition of this broker.
+
+        A directory that nobody has signed yet may hold what somebody put there to be adopted.
+        """
+        if is_stray is None or not self.is_signed:
+            return False
+        try:
+            topic_id = self._read_topic_id(f"{self.path}/{partition}")
+        except NotADirectoryError:
+            return False
+        return is_stray(partition, topic_id)
+
+    def _move_aside(self, partition: TopicPartition) -> str:
+        name = name_with_suffix(partition, STRAY)
+        self.fs.rename(f"{self.path}/{partition}", f"{self.path}/{name}")
+        self.is_unsynced = True
+        return name
 
     def _load_job(
         self, partition: TopicPartition, config: LogConfig, now_ms: int, *, is_new: bool = False
@@ -199,11 +225,15 @@ class DataDirectory(DataDirectoryFiles):
     def topic_id(self, log: ManagedLog) -> bytes | None:
         """The topic id noted in a partition's directory; unreadable counts as none."""
         if log.topic_id is None:
-            try:
-                log.topic_id = read_topic_id(self.fs, log.directory)
-            except CorruptCheckpoint as error:
-                _logger.warning("%s; it is noted anew", error)
+            log.topic_id = self._read_topic_id(log.directory)
         return log.topic_id
+
+    def _read_topic_id(self, path: str) -> bytes | None:
+        try:
+            return read_topic_id(self.fs, path)
+        except CorruptCheckpoint as error:
+            _logger.warning("%s; it is noted anew", error)
+            return None
 
     def assign_topic_id(self, log: ManagedLog, topic_id: bytes) -> None:
         """Note a topic id; raises InconsistentLogDirectory if another one is noted."""

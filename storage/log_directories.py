@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from barnabas.storage.data_directory import ConfigOf, DataDirectory
+from barnabas.storage.data_directory import ConfigOf, DataDirectory, IsStray
 from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.errors import InconsistentLogDirectory, LogDirectoryFailed
 from barnabas.storage.file_slice import FileCache
@@ -68,14 +68,19 @@ class LogDirectories:
                 self._guard(directory, directory.lock)
 
     def _open(
-        self, config_of: ConfigOf, now_ms: int, broker_id: int | None, cluster_id: str | None
+        self,
+        config_of: ConfigOf,
+        now_ms: int,
+        broker_id: int | None,
+        cluster_id: str | None,
+        is_stray: IsStray | None,
     ) -> None:
         try:
             self.lock()
             for directory in self._online():
                 self._guard(directory, self._check_identity, directory, broker_id, cluster_id)
             for directory in self._online():
-                self._guard(directory, self._load, directory, config_of, now_ms)
+                self._guard(directory, self._load, directory, config_of, now_ms, is_stray)
             self._recover_elsewhere()
             for directory in self._online():
                 self._guard(directory, self._finish_loading, directory)
@@ -105,16 +110,23 @@ class LogDirectories:
         meta = read_meta_properties(self.fs, directory.path)
         if meta is not None:
             meta.check(directory.path, broker_id, cluster_id)
+            directory.is_signed = meta.cluster_id is not None
 
     def _sign(self, directory: DataDirectory, meta: MetaProperties, now_ms: int) -> None:
         """Note in a new directory whose it is."""
         if read_meta_properties(self.fs, directory.path) is None:
             write_meta_properties(self.fs, directory.path, meta, now_ms)
 
-    def _load(self, directory: DataDirectory, config_of: ConfigOf, now_ms: int) -> None:
+    def _load(
+        self,
+        directory: DataDirectory,
+        config_of: ConfigOf,
+        now_ms: int,
+        is_stray: IsStray | None,
+    ) -> None:
         try:
             directory.read_checkpoints()
-            directory.load(config_of, now_ms)
+            directory.load(config_of, now_ms, is_stray)
         finally:
             self._note_homes(directory)
 

@@ -12,8 +12,8 @@ from barnabas.storage.checkpoint_writer import CheckpointWriter
 from barnabas.storage.compaction_job import Compactor
 from barnabas.storage.compaction_process import InlineCompactor
 from barnabas.storage.compaction_scheduler import CompactionScheduler
-from barnabas.storage.data_directory import ConfigOf, DataDirectory
-from barnabas.storage.directory_names import DELETED, STRAY, TopicPartition
+from barnabas.storage.data_directory import ConfigOf, DataDirectory, IsStray
+from barnabas.storage.directory_names import DELETED, TopicPartition
 from barnabas.storage.disk_work import DiskWork, Worker, work_inline
 from barnabas.storage.errors import LogDirectoryFailed
 from barnabas.storage.file_slice import DEFAULT_CAPACITY
@@ -83,14 +83,16 @@ class LogManager(LogDirectories):
         *,
         broker_id: int | None = None,
         cluster_id: str | None = None,
+        is_stray: IsStray | None = None,
     ) -> None:
         """Lock the directories and open every log in them.
 
-        `config_of` gives each topic's config. Raises LogDirectoryLocked,
+        `config_of` gives each topic's config. Logs that `is_stray` disowns are set aside,
+        unopened, in directories that are signed with a cluster id. Raises LogDirectoryLocked,
         InconsistentLogDirectory (another broker's directory, or a partition in two of them),
         and LogDirectoryFailed if no directory works; one that fails alone is offline.
         """
-        self._open(config_of, now_ms, broker_id, cluster_id)
+        self._open(config_of, now_ms, broker_id, cluster_id, is_stray)
         self.maintenance.start(now_ms)
         self.scheduler.start(now_ms)
 
@@ -186,26 +188,25 @@ class LogManager(LogDirectories):
         """Take a log out of use; its files go when `file.delete.delay.ms` is over."""
         log = self._forget(partition)
         if log is not None:
-            path = self._set_aside(log, DELETED)
+            path = self._set_aside(log)
             due_ms = now_ms + log.config.file_delete_delay_ms
             log.data_directory.to_remove.append((due_ms, path))
 
-    def set_aside_stray(self, partition: TopicPartition) -> None:
-        """Take a log out of use that this broker should not have, but keep its files."""
-        log = self._forget(partition)
-        if log is not None:
-            self._set_aside(log, STRAY)
-
     def _forget(self, partition: TopicPartition) -> ManagedLog | None:
-        log = self.get(partition)
+        """The log, known to nobody any more; None if there is none to touch.
+
+        One in a directory that has failed is only forgotten: if it comes back with the
+        directory, at a later start, it is a stray.
+        """
+        directory = self._homes.pop(partition, None)
+        log = directory.logs.get(partition) if directory and directory.is_online else None
         if log is not None:
             self.scheduler.forget(log)
-            del self._homes[partition]
         return log
 
-    def _set_aside(self, log: ManagedLog, suffix: str) -> str:
+    def _set_aside(self, log: ManagedLog) -> str:
         try:
-            return log.data_directory.set_aside(log, suffix)
+            return log.data_directory.set_aside(log, DELETED)
         except OSError as error:
             log._fail(error)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from barnabas.server.configs.alter import Change, alter_resource
-from barnabas.server.errors import ApiError
+from barnabas.server.errors import REFUSALS, ApiError, code_of, message_of
 from barnabas.wire.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ async def alter_all(broker: "Broker", changes: Sequence[tuple[int, str, Change]]
             if named[kind, name] > 1:
                 raise ApiError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
             await alter_resource(broker, kind, name, change)
-        except ApiError as error:
-            outcomes.append(Outcome(error.code, error.message, kind, name))
+        except REFUSALS as error:
+            outcomes.append(Outcome(code_of(error), message_of(error), kind, name))
         else:
             outcomes.append(Outcome(ErrorCode.NONE, None, kind, name))
     return outcomes

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from barnabas.server.context import RequestContext
 from barnabas.server.delayed import Deferred
-from barnabas.server.errors import ApiError
+from barnabas.server.errors import REFUSALS
 from barnabas.server.groups.partitioning import OFFSETS_TOPIC
 
 R = TypeVar("R")
@@ -29,7 +29,7 @@ async def after_creation(context: RequestContext, serve: Callable[[], R | Deferr
         topics = context.broker.topics
         if not await topics.ensure_internal(OFFSETS_TOPIC):
             await topics.wait_until_served(OFFSETS_TOPIC, CREATION_TIMEOUT_MS)
-    except ApiError as error:
+    except REFUSALS as error:
         context.broker.log.warn("cannot create __consumer_offsets", error=error)
     answer = serve()
     return await _given(answer) if isinstance(answer, Deferred) else answer

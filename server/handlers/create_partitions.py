@@ -12,7 +12,7 @@ from collections import Counter
 
 from barnabas.server.cluster.new_topics import check_partition_count
 from barnabas.server.context import RequestContext
-from barnabas.server.errors import ApiError
+from barnabas.server.errors import REFUSALS, ApiError, code_of, message_of
 from barnabas.server.handlers import Versions
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.create_partitions import (
@@ -76,12 +76,12 @@ async def _grow(
         await context.broker.topics.add_partitions(
             topic.name, topic.count, replicas, validate_only=validate_only
         )
-    except ApiError as error:
+    except REFUSALS as error:
         _refuse_topic(result, error)
 
 
-def _refuse_topic(result: CreatePartitionsTopicResult, error: ApiError) -> None:
-    result.error_code, result.error_message = int(error.code), error.message
+def _refuse_topic(result: CreatePartitionsTopicResult, error: Exception) -> None:
+    result.error_code, result.error_message = int(code_of(error)), message_of(error)
 
 
 def refuse(request: CreatePartitionsRequest, code: ErrorCode) -> CreatePartitionsResponse:

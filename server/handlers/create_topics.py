@@ -21,7 +21,7 @@ from barnabas.server.cluster.new_topics import (
     plan_topic,
 )
 from barnabas.server.context import RequestContext
-from barnabas.server.errors import ApiError
+from barnabas.server.errors import REFUSALS, ApiError, code_of, message_of
 from barnabas.server.handlers import Versions
 from barnabas.server.settings.describe import describe_topic
 from barnabas.wire.error_codes import ErrorCode
@@ -83,7 +83,7 @@ async def _create(
             topic_id = await broker.topics.create(plan.name, plan.replicas, plan.settings)
             if topic_id is not None:
                 result.topic_id = topic_id
-    except ApiError as error:
+    except REFUSALS as error:
         _refuse_topic(result, error)
         return None
     return plan
@@ -126,8 +126,8 @@ def _describe(plan: NewTopic, result: CreatableTopicResult, context: RequestCont
     ]
 
 
-def _refuse_topic(result: CreatableTopicResult, error: ApiError) -> None:
-    result.error_code, result.error_message = int(error.code), error.message
+def _refuse_topic(result: CreatableTopicResult, error: Exception) -> None:
+    result.error_code, result.error_message = int(code_of(error)), message_of(error)
 
 
 def refuse(request: CreateTopicsRequest, code: ErrorCode) -> CreateTopicsResponse:

@@ -10,7 +10,7 @@
 from asyncio import gather
 
 from barnabas.server.context import RequestContext
-from barnabas.server.errors import ApiError
+from barnabas.server.errors import REFUSALS, ApiError, code_of, message_of
 from barnabas.server.handlers import Versions
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.delete_topics import (
@@ -29,9 +29,11 @@ async def handle(request: DeleteTopicsRequest, context: RequestContext) -> Delet
     clock, topics = context.broker.clock, context.broker.topics
     deadline_ms = clock.monotonic_ms() + request.timeout_ms
     results = [_result(wanted, context) for wanted in _wanted(request, context)]
-    marked = [result for result in results if not result.error_code]
-    await gather(*(topics.mark_for_deletion(str(result.name)) for result in marked))
-    for result in marked:
+    known = [result for result in results if not result.error_code]
+    await gather(*(_mark(result, context) for result in known))
+    for result in known:
+        if result.error_code:
+            continue
         remaining_ms = deadline_ms - clock.monotonic_ms()
         gone = await topics.wait_until_deleted(str(result.name), remaining_ms)
         if request.timeout_ms <= 0 or not gone:
@@ -65,6 +67,14 @@ def _result(wanted: DeleteTopicState, context: RequestContext) -> DeletableTopic
     return result
 
 
+async def _mark(result: DeletableTopicResult, context: RequestContext) -> None:
+    """Mark one topic for the controller, or say in the result why that cannot be."""
+    try:
+        await context.broker.topics.mark_for_deletion(str(result.name))
+    except REFUSALS as error:
+        _refuse_topic(result, error)
+
+
 def _check_enabled(context: RequestContext) -> None:
     if context.broker.config.delete_topic_enable:
         return
@@ -73,8 +83,8 @@ def _check_enabled(context: RequestContext) -> None:
     raise ApiError(ErrorCode.TOPIC_DELETION_DISABLED)
 
 
-def _refuse_topic(result: DeletableTopicResult, error: ApiError) -> None:
-    result.error_code, result.error_message = int(error.code), error.message
+def _refuse_topic(result: DeletableTopicResult, error: Exception) -> None:
+    result.error_code, result.error_message = int(code_of(error)), message_of(error)
 
 
 def refuse(request: DeleteTopicsRequest, code: ErrorCode) -> DeleteTopicsResponse:

@@ -9,7 +9,7 @@
 """
 
 from barnabas.server.context import RequestContext
-from barnabas.server.errors import ApiError
+from barnabas.server.errors import REGISTRY_CODES, ApiError
 from barnabas.server.handlers import Versions
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
@@ -26,7 +26,11 @@ async def handle(request: InitProducerIdRequest, context: RequestContext) -> Ini
     if request.transactional_id is not None:
         _check_transactional(request, context.broker.config.transaction_max_timeout_ms)
         raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    producer_id = await context.broker.producer_ids.take()
+    try:
+        producer_id = await context.broker.producer_ids.take()
+    except tuple(REGISTRY_CODES):
+        # As Kafka answers until a block of ids has come; clients retry.
+        raise ApiError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS) from None
     return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
 
 

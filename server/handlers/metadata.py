@@ -14,7 +14,7 @@ from typing import Any
 from barnabas.server.cluster.metadata import TopicInfo
 from barnabas.server.cluster.topic_names import name_fault
 from barnabas.server.context import RequestContext
-from barnabas.server.errors import ApiError
+from barnabas.server.errors import REFUSALS, ApiError, code_of
 from barnabas.server.handlers import Versions
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.metadata import (
@@ -55,8 +55,8 @@ async def _create_and_answer(
         try:
             await context.broker.topics.auto_create(name)
             failed[name] = ErrorCode.LEADER_NOT_AVAILABLE
-        except ApiError as error:
-            failed[name] = error.code
+        except REFUSALS as error:
+            failed[name] = code_of(error)
     return _answer(wanted, failed, request, context)
 
 

@@ -27,6 +27,9 @@ class Hosting:
     async def topic_changed(self, topic: TopicInfo) -> None:
         """Lead what is ours to lead, then let clients see it."""
         broker = self._broker
+        old = broker.metadata.topics.get(topic.name)
+        if old is not None and old.topic_id != topic.topic_id:
+            await self.topic_deleted(old)
         config = await broker.topic_settings.read(topic.name)
         now_ms = broker.clock.now_ms()
         for info in topic.partitions:

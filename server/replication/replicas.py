@@ -102,7 +102,8 @@ class Replicas:
             partition = self._partitions.pop((topic, index), None)
             if partition is not None:
                 partition.leader_id = -1
-                self._logs.delete(TopicPartition(topic, index), now_ms)
+            # A log that nobody led goes, too: after a crash, or where its directory had failed.
+            self._logs.delete(TopicPartition(topic, index), now_ms)
 
     def directory_failed(self, directory: str) -> list[Partition]:
         """Take the partitions of a data directory offline; which they were."""

@@ -137,16 +137,82 @@ def test_what_a_crash_left_to_be_removed_is_removed(tmp_path: Path) -> None:
     manager.close()
 
 
-def test_a_stray_is_set_aside_and_kept(tmp_path: Path) -> None:
+def opened_without(strays: set[TopicPartition], *paths: Path) -> LogManager:
+    """A manager of a cluster, in which these partitions are none of its broker's."""
+    manager = LogManager([str(path) for path in paths])
+    manager.open(
+        default_config, NOW_MS, broker_id=1, cluster_id="c", is_stray=lambda p, _: p in strays
+    )
+    return manager
+
+
+def test_a_stray_is_set_aside_unopened_and_goes_after_the_delay(tmp_path: Path) -> None:
+    manager = opened_without(set(), tmp_path)
+    append(manager.create(ORDERS[0], LogConfig(), NOW_MS), b"one")
+    manager.create(ORDERS[1], LogConfig(), NOW_MS)
+    manager.abandon()
+    for _ in range(2):  # set aside, and found set aside
+        manager = opened_without({ORDERS[0]}, tmp_path)
+        assert manager.get(ORDERS[0]) is None and manager.get(ORDERS[1]) is not None
+        (stray,) = tmp_path.glob("orders-0.*-stray")
+        assert (stray / f"{0:020}.log").stat().st_size > 0
+        manager.abandon()
+    manager = opened_without(set(), tmp_path)
+    assert manager.create(ORDERS[0], LogConfig(), NOW_MS).log_end_offset == 0
+    pass_time(manager, NOW_MS + 60_000)
+    assert not list(tmp_path.glob("*-stray"))
+    manager.close()
+
+
+def test_strays_are_told_by_the_topic_id_noted_beside_them(tmp_path: Path) -> None:
+    manager = opened_without(set(), tmp_path)
+    manager.create(ORDERS[0], LogConfig(), NOW_MS, topic_id=b"A" * 16)
+    manager.create(ORDERS[1], LogConfig(), NOW_MS)
+    manager.close()
+    asked = []
+    manager = LogManager([str(tmp_path)])
+    manager.open(
+        default_config,
+        NOW_MS,
+        cluster_id="c",
+        is_stray=lambda partition, topic_id: bool(asked.append((partition, topic_id))),
+    )
+    assert asked == [(ORDERS[0], b"A" * 16), (ORDERS[1], None)]
+    manager.close()
+
+
+def test_nothing_is_stray_in_a_directory_that_nobody_has_signed(tmp_path: Path) -> None:
     manager = opened(tmp_path)
     append(manager.create(ORDERS[0], LogConfig(), NOW_MS), b"one")
-    manager.set_aside_stray(ORDERS[0])
-    pass_time(manager, NOW_MS + 10**9)
     manager.close()
-    manager = opened(tmp_path)
-    assert manager.get(ORDERS[0]) is None
-    (stray,) = tmp_path.glob("orders-0.*-stray")
-    assert (stray / f"{0:020}.log").stat().st_size > 0
+    manager = opened_without({ORDERS[0]}, tmp_path)
+    assert manager.get(ORDERS[0]) is not None
+    manager.close()
+
+
+def test_a_file_with_a_partitions_name_is_no_stray(tmp_path: Path) -> None:
+    opened_without(set(), tmp_path).close()
+    (tmp_path / "orders-0").write_text("a file")
+    opened_without({ORDERS[0]}, tmp_path).close()
+    assert (tmp_path / "orders-0").read_text() == "a file"
+
+
+def test_a_topic_deleted_while_its_disk_was_gone_may_be_made_anew_elsewhere(
+    tmp_path: Path,
+) -> None:
+    paths = [tmp_path / "a", tmp_path / "b"]
+    manager = opened_without(set(), *paths)
+    lost = manager.create(ORDERS[0], LogConfig(), NOW_MS).data_directory
+    lost.fail(OSError("the disk is gone"))
+    manager.delete(ORDERS[0], NOW_MS)
+    anew = manager.create(ORDERS[0], LogConfig(), NOW_MS, topic_id=b"B" * 16)
+    assert anew.data_directory is not lost
+    manager.close()
+    manager = LogManager([str(path) for path in paths])
+    manager.open(default_config, NOW_MS, cluster_id="c", is_stray=lambda _, found: found is None)
+    found = manager.get(ORDERS[0])
+    assert found is not None and manager.topic_id(ORDERS[0]) == b"B" * 16
+    assert list(Path(lost.path).glob("orders-0.*-stray"))
     manager.close()
 
 

@@ -1,0 +1,124 @@
+"""A queue of events, served one after the other, each until it has succeeded.
+
+An event reads how things stand and brings them to how they should be, so it may come late, twice
+or out of order. One that fails is said once and served again later, with growing pauses; the
+others go on meanwhile, so that nothing that stays wrong with one topic keeps the rest waiting.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+from barnabas.server.clock import Clock, Timer
+from barnabas.server.errors import is_expected
+from barnabas.server.logs import Log
+from barnabas.server.registry.errors import ControllerMoved
+from barnabas.server.registry.store import ZnodeError
+
+FIRST_PAUSE_MS = 100.0
+LONGEST_PAUSE_MS = 10_000.0
+
+Event = Callable[[], Awaitable[None]]
+
+
+class _Entry(NamedTuple):
+    """An event in the queue, with what to call it in the log and how often it has failed."""
+
+    what: str
+    event: Event
+    failures: int = 0
+
+
+class RetriedEvents:
+    """The events of one controller."""
+
+    def __init__(self, clock: Clock, log: Log, on_moved: Callable[[ControllerMoved], None]) -> None:
+        """`on_moved` hears when an event finds that another broker has become controller."""
+        self._clock = clock
+        self._log = log
+        self._on_moved = on_moved
+        self._queue: asyncio.Queue[_Entry] = asyncio.Queue()
+        self._timers: set[Timer] = set()
+        self._task: asyncio.Task[None] | None = None
+
+    def put(self, what: str, event: Event) -> None:
+        """Serve an event after those that are waiting."""
+        self._queue.put_nowait(_Entry(what, event))
+
+    def start(self) -> None:
+        """Begin to serve them."""
+        self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def stop(self) -> None:
+        """Serve no more; the one in hand ends where it next waits."""
+        task = self._task
+        self.abandon()
+        if task is not None:
+            await asyncio.gather(task, return_exceptions=True)
+
+    def abandon(self) -> None:
+        """Stop at once, as a crash would."""
+        self.clear()
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    def clear(self) -> None:
+        """Forget every event, those that are to be served again included."""
+        for timer in self._timers:
+            timer.cancel()
+        self._timers.clear()
+        while not self._queue.empty():
+            self._queue.get_nowait()
+
+    async def attempt(self, what: str, event: Event) -> None:
+        """Serve an event now, out of turn; if it fails it is served again later.
+
+        Raises ControllerMoved.
+        """
+        await self._serve(_Entry(what, event))
+
+    async def _run(self) -> None:
+        while True:
+            entry = await self._queue.get()
+            try:
+                await self._serve(entry)
+            except ControllerMoved as error:
+                self._on_moved(error)
+
+    async def _serve(self, entry: _Entry) -> None:
+        try:
+            await entry.event()
+        except ControllerMoved:
+            raise
+        except Exception as error:
+            self._failed(entry, error)
+            return
+        if entry.failures:
+            self._log.info("an event succeeded", event=entry.what, after_failures=entry.failures)
+
+    def failed(self, what: str, event: Event, error: Exception) -> None:
+        """Say what went wrong; `event` is served later to make up for it."""
+        self._failed(_Entry(what, event), error)
+
+    def _failed(self, entry: _Entry, error: Exception) -> None:
+        self._say(entry, error)
+        self._serve_again(entry)
+
+    def _say(self, entry: _Entry, error: Exception) -> None:
+        if entry.failures:
+            self._log.debug("an event failed again", event=entry.what, error=repr(error))
+        elif is_expected(error) or isinstance(error, ZnodeError):
+            self._log.error("an event failed and is tried again", event=entry.what, error=error)
+        else:
+            self._log.unexpected("an event failed and is tried again", error, event=entry.what)
+
+    def _serve_again(self, entry: _Entry) -> None:
+        pause_ms = min(FIRST_PAUSE_MS * 2**entry.failures, LONGEST_PAUSE_MS)
+
+        def put() -> None:
+            self._timers.discard(timer)
+            self._queue.put_nowait(entry._replace(failures=entry.failures + 1))
+
+        timer = self._clock.call_later(pause_ms, put)
+        self._timers.add(timer)

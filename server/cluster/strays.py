@@ -1,0 +1,25 @@
+"""Logs that a broker finds at its start and should not have.
+
+A topic that was deleted, or deleted and created again, may leave its old logs behind: the broker
+was killed half-way, a disk had failed, a power cut took the renaming back. Their names would be
+in the way of the new topic's, for ever. Kafka sets them aside as they are loaded
+(LogManager's `isStray`); so do we, by what the registry says before anything is opened.
+"""
+
+from collections.abc import Mapping
+
+from barnabas.server.registry.bodies import TopicAssignment
+from barnabas.storage.data_directory import IsStray
+from barnabas.storage.directory_names import TopicPartition
+
+
+def stray_finder(topics: Mapping[str, TopicAssignment], broker_id: int) -> IsStray:
+    """Tells logs that no assignment gives to this broker, or that belong to another topic id."""
+
+    def is_stray(partition: TopicPartition, topic_id: bytes | None) -> bool:
+        topic = topics.get(partition.topic)
+        if topic is None or broker_id not in topic.replicas.get(partition.partition, ()):
+            return True
+        return None not in (topic_id, topic.topic_id) and topic_id != topic.topic_id
+
+    return is_stray

@@ -1,0 +1,171 @@
+"""The controller makes good what failed, and gives up an office that is another's."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from barnabas.server.broker import Broker
+from barnabas.server.config import load_config
+from barnabas.server.registry import bodies, paths
+from barnabas.server.registry.embedded import EmbeddedStore
+from barnabas.server.registry.ensemble import Ensemble
+from barnabas.server.registry.journal import Journal
+from barnabas.server.registry.store import Create, Delete
+from barnabas.server.startup import StartFailed
+from barnabas.server.testing.broker import Broker as InProcess
+from barnabas.wire.error_codes import ErrorCode
+from tests.server.admin import create_code, new_topic
+from tests.server.handlers.test_delete_topics import delete
+from tests.server.raw_client import RawClient
+from tests.server.records import make_batch, produce
+from tests.server.waiting import eventually, wait_until
+
+
+class Refusal:
+    """Refuses registry writes below some paths, as a full disk would, for so many times."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.path = "none"
+        self.times = 0
+        append = Journal.append
+
+        def maybe(journal: Journal, framed: bytes) -> None:
+            if self.times and self.path.encode() in framed:
+                self.times -= 1
+                raise OSError("the disk is full")
+            append(journal, framed)
+
+        monkeypatch.setattr(Journal, "append", maybe)
+
+    def next(self, path: str, times: int) -> None:
+        self.path, self.times = path, times
+
+
+@pytest.fixture
+def refusal(monkeypatch: pytest.MonkeyPatch) -> Refusal:
+    return Refusal(monkeypatch)
+
+
+def test_a_topic_gets_its_leader_though_the_registry_could_not_be_written(
+    refusal: Refusal,
+) -> None:
+    with InProcess() as broker, RawClient(broker.port) as client:
+        refusal.next("/brokers/topics/t/partitions", 3)
+        assert create_code(client, new_topic("t", 2)) == 0
+        assert refusal.times == 0
+        assert produce(client, "t", make_batch(b"x")).error_code == 0
+
+
+def test_a_topic_is_deleted_though_the_registry_could_not_be_written(refusal: Refusal) -> None:
+    with InProcess() as broker, RawClient(broker.port) as client:
+        broker.create_topic("t")
+        refusal.next("/brokers/topics/t", 3)
+        assert delete(client, "t") == [("t", 0)]
+        wait_until(lambda: create_code(client, new_topic("t")) == 0)
+        assert produce(client, "t", make_batch(b"x")).error_code == 0
+
+
+def test_a_topic_that_fails_keeps_no_other_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    with InProcess() as broker, RawClient(broker.port) as client:
+        hosting = broker.server.hosting
+        changed, failures = hosting.topic_changed, [OSError("no"), ValueError("a bug")]
+
+        async def maybe(topic: Any) -> None:
+            if topic.name == "a" and failures:
+                raise failures.pop()
+            await changed(topic)
+
+        monkeypatch.setattr(hosting, "topic_changed", maybe)
+        for name in ("a", "b"):
+            assert create_code(client, new_topic(name)) == 0
+        assert not failures
+
+
+@pytest.mark.parametrize(
+    "path", ["/config/topics/t", "/brokers/topics/t", "/admin/delete_topics/old"]
+)
+def test_a_client_is_told_that_the_registry_cannot_be_written(refusal: Refusal, path: str) -> None:
+    with InProcess() as broker, RawClient(broker.port) as client:
+        broker.create_topic("old")
+        refusal.next(path, 1)
+        if "delete" in path:
+            assert delete(client, "old") == [("old", ErrorCode.KAFKA_STORAGE_ERROR)]
+        else:
+            code = create_code(client, new_topic("t"))
+            assert code == ErrorCode.KAFKA_STORAGE_ERROR
+            assert create_code(client, new_topic("t")) == 0
+
+
+def test_a_start_without_a_registry_fails_with_one_sentence(
+    tmp_path: Path, refusal: Refusal
+) -> None:
+    refusal.next("/", 1_000)
+    settings = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(tmp_path)}
+
+    async def start() -> None:
+        await Broker(load_config((), settings)).start()
+
+    with pytest.raises(StartFailed, match=r"^the registry .*[^\n]*$"):
+        asyncio.run(start())
+
+
+@contextlib.asynccontextmanager
+async def one_broker(folder: Path) -> AsyncIterator[tuple[Broker, Ensemble]]:
+    """A broker, and the ensemble that it shares with whoever else wants to be controller."""
+    settings = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(folder)}
+    config = load_config((), settings)
+    ensemble = Ensemble(lambda: 1_700_000_000_000)
+    broker = Broker(config, ensemble=ensemble)
+    await broker.start()
+    try:
+        yield broker, ensemble
+    finally:
+        await broker.stop()
+        ensemble.close()
+
+
+async def usurp(ensemble: Ensemble) -> EmbeddedStore:
+    """Become controller in the broker's place: another session, a new epoch."""
+    store = ensemble.connect()
+    body = bodies.encode_controller(bodies.ControllerBody(99, 0))
+    await store.multi([Delete(paths.CONTROLLER), Create(paths.CONTROLLER, body, ephemeral=True)])
+    await store.set(paths.CONTROLLER_EPOCH, bodies.encode_number(99))
+    return store
+
+
+def test_a_controller_that_was_replaced_resigns_and_stands_again(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with one_broker(tmp_path) as (broker, ensemble):
+            usurper = await usurp(ensemble)
+            await broker.topics.create("t", {0: [broker.broker_id]}, {})
+            await eventually(lambda: not broker.controller.is_active)
+            await eventually(lambda: broker.metadata.controller_id == 99)
+            assert "t" not in broker.metadata.topics
+            await usurper.close()
+            await eventually(lambda: "t" in broker.metadata.topics)
+            assert broker.controller.epoch is not None and broker.controller.epoch.epoch == 100
+            assert broker.metadata.controller_id == broker.broker_id
+
+    asyncio.run(scene())
+
+
+def test_a_session_that_ends_takes_the_office_along_and_both_are_won_back(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with one_broker(tmp_path) as (broker, ensemble):
+            await broker.topics.create("t", {0: [broker.broker_id]}, {})
+            await eventually(lambda: "t" in broker.metadata.topics)
+            first = broker.controller.epoch
+            ensemble.end_session(broker.registry.store.session_id)
+            await eventually(
+                lambda: broker.controller.is_active and broker.controller.epoch != first
+            )
+            assert await broker.registry.brokers.ids() == [broker.broker_id]
+            await eventually(lambda: broker.metadata.topics["t"].partitions[0].leader_epoch == 1)
+            await broker.topics.create("u", {0: [broker.broker_id]}, {})
+            await eventually(lambda: "u" in broker.metadata.topics)
+
+    asyncio.run(scene())

@@ -1,0 +1,115 @@
+"""Events are served until they succeed, and none waits for one that does not."""
+
+import asyncio
+import io
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from barnabas.server.clock import ManualClock
+from barnabas.server.cluster.retried_events import (
+    FIRST_PAUSE_MS,
+    LONGEST_PAUSE_MS,
+    RetriedEvents,
+)
+from barnabas.server.logs import Logs
+from barnabas.server.registry.errors import ControllerMoved
+from barnabas.server.registry.store import StoreFailed
+
+
+class World:
+    """A queue, its clock and what it logs; events that fail as often as wanted."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.logged = io.StringIO()
+        self.moved: list[ControllerMoved] = []
+        log = Logs("debug", self.logged).room("controller")
+        self.events = RetriedEvents(self.clock, log, self.moved.append)
+        self.served: list[str] = []
+
+    def event(self, name: str, *failures: Exception) -> Callable[[], Awaitable[None]]:
+        left = list(failures)
+
+        async def serve() -> None:
+            self.served.append(name)
+            if left:
+                raise left.pop(0)
+
+        return serve
+
+    async def turn(self) -> None:
+        """Let the queue do all it can without time going by."""
+        for _ in range(10):
+            await asyncio.sleep(0)
+
+
+def run(scene: Callable[[World], Awaitable[None]]) -> None:
+    async def play() -> None:
+        world = World()
+        world.events.start()
+        await scene(world)
+        await world.events.stop()
+
+    asyncio.run(play())
+
+
+@pytest.mark.parametrize("failure", [StoreFailed("/x"), OSError("no"), ValueError("a bug")])
+def test_an_event_that_fails_is_said_once_and_served_again(failure: Exception) -> None:
+    async def scene(world: World) -> None:
+        world.events.put("count sheep", world.event("sheep", failure, failure))
+        world.events.put("next", world.event("next"))
+        await world.turn()
+        assert world.served == ["sheep", "next"]
+        world.clock.advance(FIRST_PAUSE_MS)
+        await world.turn()
+        world.clock.advance(2 * FIRST_PAUSE_MS)
+        await world.turn()
+        assert world.served == ["sheep", "next", "sheep", "sheep"]
+        assert world.logged.getvalue().count("ERROR") == 1
+        assert 'event="count sheep"' in world.logged.getvalue()
+        assert ("Traceback" in world.logged.getvalue()) is isinstance(
+            failure, (OSError, ValueError)
+        )
+
+    run(scene)
+
+
+def test_pauses_grow_to_a_limit() -> None:
+    async def scene(world: World) -> None:
+        world.events.put("fail", world.event("fail", *[StoreFailed("/x")] * 12))
+        await world.turn()
+        for failures in range(12):
+            pause_ms = min(FIRST_PAUSE_MS * 2**failures, LONGEST_PAUSE_MS)
+            world.clock.advance(pause_ms - 1)
+            await world.turn()
+            assert len(world.served) == failures + 1
+            world.clock.advance(1)
+            await world.turn()
+        assert len(world.served) == 13 and world.clock.timer_count() == 0
+
+    run(scene)
+
+
+def test_a_lost_office_is_told_and_not_retried() -> None:
+    async def scene(world: World) -> None:
+        world.events.put("write", world.event("write", ControllerMoved("x")))
+        world.events.put("next", world.event("next"))
+        await world.turn()
+        assert len(world.moved) == 1 and world.served == ["write", "next"]
+        assert world.clock.timer_count() == 0
+
+    run(scene)
+
+
+def test_what_is_cleared_or_stopped_comes_never_again() -> None:
+    async def scene(world: World) -> None:
+        world.events.put("fail", world.event("fail", StoreFailed("/x")))
+        await world.turn()
+        world.events.put("wait", world.event("wait"))
+        world.events.clear()
+        world.clock.advance("1 day")
+        await world.turn()
+        assert world.served == ["fail"]
+
+    run(scene)
