@@ -197,6 +197,7 @@ def test_a_file_with_a_partitions_name_is_no_stray(tmp_path: Path) -> None:
     assert (tmp_path / "orders-0").read_text() == "a file"
 
 
+@pytest.mark.broker_says("the disk is gone")
 def test_a_topic_deleted_while_its_disk_was_gone_may_be_made_anew_elsewhere(
     tmp_path: Path,
 ) -> None:

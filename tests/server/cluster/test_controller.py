@@ -50,6 +50,7 @@ def refusal(monkeypatch: pytest.MonkeyPatch) -> Refusal:
     return Refusal(monkeypatch)
 
 
+@pytest.mark.broker_says("the registry could not be written", "an event failed and is tried again")
 def test_a_topic_gets_its_leader_though_the_registry_could_not_be_written(
     refusal: Refusal,
 ) -> None:
@@ -60,6 +61,7 @@ def test_a_topic_gets_its_leader_though_the_registry_could_not_be_written(
         assert produce(client, "t", make_batch(b"x")).error_code == 0
 
 
+@pytest.mark.broker_says("the registry could not be written", "an event failed and is tried again")
 def test_a_topic_is_deleted_though_the_registry_could_not_be_written(refusal: Refusal) -> None:
     with InProcess() as broker, RawClient(broker.port) as client:
         broker.create_topic("t")
@@ -69,6 +71,7 @@ def test_a_topic_is_deleted_though_the_registry_could_not_be_written(refusal: Re
         assert produce(client, "t", make_batch(b"x")).error_code == 0
 
 
+@pytest.mark.broker_says("an event failed and is tried again")
 def test_a_topic_that_fails_keeps_no_other_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     with InProcess() as broker, RawClient(broker.port) as client:
         hosting = broker.server.hosting
@@ -85,6 +88,7 @@ def test_a_topic_that_fails_keeps_no_other_waiting(monkeypatch: pytest.MonkeyPat
         assert not failures
 
 
+@pytest.mark.broker_says("the registry could not be written")
 @pytest.mark.parametrize(
     "path", ["/config/topics/t", "/brokers/topics/t", "/admin/delete_topics/old"]
 )
@@ -100,6 +104,7 @@ def test_a_client_is_told_that_the_registry_cannot_be_written(refusal: Refusal, 
             assert create_code(client, new_topic("t")) == 0
 
 
+@pytest.mark.broker_says("the registry could not be written")
 def test_a_start_without_a_registry_fails_with_one_sentence(
     tmp_path: Path, refusal: Refusal
 ) -> None:
@@ -137,6 +142,7 @@ async def usurp(ensemble: Ensemble) -> EmbeddedStore:
     return store
 
 
+@pytest.mark.broker_says("lost the office of controller")
 def test_a_controller_that_was_replaced_resigns_and_stands_again(tmp_path: Path) -> None:
     async def scene() -> None:
         async with one_broker(tmp_path) as (broker, ensemble):
@@ -153,6 +159,7 @@ def test_a_controller_that_was_replaced_resigns_and_stands_again(tmp_path: Path)
     asyncio.run(scene())
 
 
+@pytest.mark.broker_says("the session with the registry has ended")
 def test_a_session_that_ends_takes_the_office_along_and_both_are_won_back(tmp_path: Path) -> None:
     async def scene() -> None:
         async with one_broker(tmp_path) as (broker, ensemble):

@@ -89,6 +89,7 @@ def check_the_name_is_good(broker: Broker) -> None:
             assert b"new" in data_of(read(client, "t", partition=partition))
 
 
+@pytest.mark.broker_says("killed", "an event failed and is tried again")
 def test_a_crash_at_any_step_of_a_deletion(tmp_path: Path, bomb: Bomb) -> None:
     steps, was_cut_short = 0, True
     while was_cut_short:
