@@ -53,7 +53,7 @@ REGISTRY_CODES: dict[type[Exception], ErrorCode] = {
 _CODES: dict[type, ErrorCode] = {**STORAGE_CODES, **REGISTRY_CODES}
 
 # What a handler catches around a change of the registry, to answer for one topic of many.
-REFUSALS = (ApiError, *REGISTRY_CODES)
+REFUSALS: tuple[type[Exception], ...] = (ApiError, *REGISTRY_CODES)
 
 
 def code_of(error: Exception) -> ErrorCode:
