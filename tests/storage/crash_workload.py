@@ -8,11 +8,9 @@ and producer state that agree with the batches, and a log that goes on.
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from barnabas.storage.batch import BatchHeader, crc_is_valid, walk
 from barnabas.storage.builder import build_batch, build_end_transaction_marker
 from barnabas.storage.compaction_process import InlineCompactor
 from barnabas.storage.control import EndTransactionMarker
-from barnabas.storage.decoder import decode_batch
 from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.errors import LogDirectoryFailed
 from barnabas.storage.fs import FileSystem
@@ -22,6 +20,8 @@ from barnabas.storage.log_manager_config import LogManagerConfig
 from barnabas.storage.managed_log import ManagedLog
 from barnabas.storage.producer_entry import AppendOrigin
 from barnabas.storage.records import Record
+
+from .log_checks import Found, batches_of, check_indexes, check_producers
 
 START_MS = 1_800_000_000_000
 KEPT = LogConfig(segment_bytes=420, index_interval_bytes=100, file_delete_delay_ms=2_000)
@@ -273,11 +273,11 @@ def verify(workload: Workload, *, power_cut: bool) -> None:
         if log is None:
             assert ledger.may_be_deleted or not ledger.is_created or _may_be_lost(ledger, power_cut)
             continue
-        found = _batches(log)
+        found = batches_of(log)
         _check_extent(log, ledger, power_cut)
         _check_records(log, ledger, found)
-        _check_indexes(log, found)
-        _check_producers(log, found)
+        check_indexes(log, found)
+        check_producers(log, found)
         _check_it_goes_on(log, workload.now_ms)
     ends = {log.partition: log.log_end_offset for log in manager}
     manager.close()
@@ -292,17 +292,6 @@ def _may_be_lost(ledger: Ledger, power_cut: bool) -> bool:
     return power_cut and ledger.flushed_end == 0
 
 
-def _batches(log: ManagedLog) -> list[tuple[int, BatchHeader, list[Record]]]:
-    """(base offset of the segment, header, records) of every batch on the disk."""
-    found = []
-    for segment in log.segments:
-        data = segment.slice(0, segment.size_bytes).read() if segment.exists else b""
-        for header in walk(data):
-            assert crc_is_valid(data, header)
-            found.append((segment.base_offset, header, list(decode_batch(data, header))))
-    return found
-
-
 def _check_extent(log: ManagedLog, ledger: Ledger, power_cut: bool) -> None:
     most = max([ledger.end, *(offset + 1 for offset in ledger.in_flight)])
     least = ledger.flushed_end if power_cut else ledger.end
@@ -313,9 +302,7 @@ def _check_extent(log: ManagedLog, ledger: Ledger, power_cut: bool) -> None:
     assert log.recovery_point <= log.log_end_offset
 
 
-def _check_records(
-    log: ManagedLog, ledger: Ledger, found: list[tuple[int, BatchHeader, list[Record]]]
-) -> None:
+def _check_records(log: ManagedLog, ledger: Ledger, found: Found) -> None:
     sent = ledger.acknowledged | ledger.in_flight
     kept = {record.offset: record for _, _, records in found for record in records}
     for offset, record in kept.items():
@@ -328,40 +315,6 @@ def _check_records(
     last = {key: offset for offset, (key, _) in sorted(sent.items()) if offset < end}
     for key, offset in last.items():
         assert offset in kept or sent[offset][1] is None, (key, offset)
-
-
-def _check_indexes(log: ManagedLog, found: list[tuple[int, BatchHeader, list[Record]]]) -> None:
-    for segment in log.segments:
-        if not segment.exists:
-            continue
-        headers = {
-            header.position: header for base, header, _ in found if base == segment.base_offset
-        }
-        for offset, position in segment.offset_index.entries():
-            assert headers[position].last_offset == offset
-        largest = -1
-        for timestamp, offset in segment.time_index.entries():
-            assert timestamp > largest
-            largest = timestamp
-            reached = [h.max_timestamp for h in headers.values() if h.last_offset <= offset]
-            assert max(reached) == timestamp
-        for header in headers.values():
-            place = segment.locate(header.last_offset)
-            assert place is not None and place[0] == header.position
-        assert segment.largest_timestamp()[0] == max(
-            (header.max_timestamp for header in headers.values()), default=-1
-        )
-
-
-def _check_producers(log: ManagedLog, found: list[tuple[int, BatchHeader, list[Record]]]) -> None:
-    """The last sequence of the idempotent producer, from its batches."""
-    ours = [header for _, header, _ in found if header.producer_id == 7]
-    if ours and ours[-1].base_offset >= log.log_start_offset:
-        entry = {each.producer_id: each for each in log.producer_entries()}[7]
-        assert (entry.last_sequence, entry.last_data_offset) == (
-            ours[-1].last_sequence,
-            ours[-1].last_offset,
-        )
 
 
 def _check_it_goes_on(log: ManagedLog, now_ms: int) -> None:

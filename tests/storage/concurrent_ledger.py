@@ -1,0 +1,189 @@
+"""What was asked of one topic's log and what was promised, and whether it is kept.
+
+Promises come at two levels. An append that was answered outlives the process. What lies below
+the log's recovery point, which is what acknowledges at `flush.messages`, outlives a power cut.
+A truncation is only as durable as the next flush: until then a power cut may bring back what
+was truncated, but nothing else, and nothing below.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from barnabas.storage.log_config import LogConfig
+from barnabas.storage.managed_log import ManagedLog
+from barnabas.storage.records import Record
+
+from .log_checks import Found, batches_of, check_indexes, check_producers
+
+SERIAL = "s"
+"""Header that holds a record's number, which no other record of the history has."""
+
+
+def serial_of(record: Record) -> bytes:
+    ((name, value),) = record.headers
+    assert name == SERIAL and value is not None
+    return value
+
+
+@dataclass
+class Ledger:
+    """One incarnation of a topic."""
+
+    topic: str
+    topic_id: bytes
+    config: LogConfig
+    records: dict[int, Record] = field(default_factory=dict)
+    """What was answered, by offset."""
+    stale: dict[int, set[bytes]] = field(default_factory=dict)
+    """Serials that a power cut may bring back."""
+    may_be_gone: set[int] = field(default_factory=set)
+    """Offsets that compaction could have removed because of what was truncated since."""
+    end: int = 0
+    start: int = 0
+    durable_end: int = 0
+    boundaries: list[int] = field(default_factory=list)
+    """Where batches begin: leader epochs begin there too, so logs are truncated there alone."""
+    in_flight: list[Record] = field(default_factory=list)
+    truncating_to: int | None = None
+    serials: set[bytes] = field(default_factory=set)
+    """All that were ever sent to it."""
+    is_created: bool = False
+    is_being_deleted: bool = False
+    is_deleted: bool = False
+
+    def settle(self) -> None:
+        """What was in flight is answered."""
+        for record in self.in_flight:
+            self.records[record.offset] = record
+            self.end = record.offset + 1
+        self.in_flight = []
+
+    def begin_truncation(self, offset: int, high_watermark: int) -> None:
+        """The log is about to be truncated; what was replicated may have been compacted by."""
+        seen: set[bytes | None] = set()
+        for at in sorted(self.records, reverse=True):
+            record = self.records[at]
+            if at >= offset:
+                self.stale.setdefault(at, set()).add(serial_of(record))
+                if at < high_watermark:
+                    seen.add(record.key)
+            elif record.key in seen:
+                self.may_be_gone.add(at)
+        self.truncating_to = offset
+
+    def end_truncation(self, end: int) -> None:
+        self.truncating_to = None
+        self.records = {at: record for at, record in self.records.items() if at < end}
+        self.may_be_gone = {at for at in self.may_be_gone if at < end}
+        self.boundaries = [at for at in self.boundaries if at < end]
+        self.end = end
+        self.start = min(self.start, end)
+        self.durable_end = min(self.durable_end, end)
+
+    def look(self, log: ManagedLog) -> None:
+        """Take up what the log promises now."""
+        self.start = max(self.start, log.log_start_offset)
+        point = log.recovery_point
+        if point > max(self.durable_end, log.log_start_offset):
+            self.durable_end = point
+            self.stale = {at: old for at, old in self.stale.items() if at >= point}
+
+    # --- checks ------------------------------------------------------------------------
+
+    def check(self, log: ManagedLog, *, power_cut: bool) -> Found:
+        """Hold a log against the promises: the batches that are there."""
+        found = batches_of(log)
+        kept = [record for _, _, records in found for record in records]
+        offsets = [record.offset for record in kept]
+        assert offsets == sorted(set(offsets)), f"order: {offsets}"
+        serials = [serial_of(record) for record in kept]
+        assert len(serials) == len(set(serials)), f"doubled: {serials}"
+        for record in kept:
+            allowed = self._allowed(record.offset, power_cut)
+            assert serial_of(record) in allowed, (
+                f"offset {record.offset} holds {serial_of(record)!r}, not one of {allowed}"
+            )
+        self._check_extent(log, power_cut)
+        if self.config.compact:
+            self._check_keys(kept, log, power_cut)
+        else:
+            self._check_gaps(offsets, log)
+        check_indexes(log, found)
+        check_producers(log, found)
+        return found
+
+    def _allowed(self, offset: int, power_cut: bool) -> set[bytes]:
+        allowed = {serial_of(each) for each in self.in_flight if each.offset == offset}
+        if offset in self.records:
+            allowed.add(serial_of(self.records[offset]))
+        if power_cut and offset >= self.durable_end:
+            allowed |= self.stale.get(offset, set())
+        return allowed
+
+    def _check_extent(self, log: ManagedLog, power_cut: bool) -> None:
+        most = max([self.end, self.start, *(each.offset + 1 for each in self.in_flight)])
+        least = self.durable_end if power_cut else self.end
+        if power_cut:
+            most = max([most, *(offset + 1 for offset in self.stale)])
+        if self.truncating_to is not None:
+            least = min(least, self.truncating_to)
+        assert least <= log.log_end_offset <= most, (
+            f"ends at {log.log_end_offset}, not in {least}..{most}"
+        )
+        assert log.log_start_offset <= self.start, (
+            f"starts at {log.log_start_offset}, behind {self.start}"
+        )
+        assert log.recovery_point <= log.log_end_offset
+
+    def _check_gaps(self, offsets: list[int], log: ManagedLog) -> None:
+        """None above the start; what was deleted may be back in part."""
+        end = log.log_end_offset
+        first = min(offsets, default=end)
+        wanted = range(max(first, self.start), end)
+        assert [each for each in offsets if each >= self.start] == list(wanted), (
+            f"a gap in {offsets} from {self.start} to {end}"
+        )
+        assert first <= max(log.log_start_offset, self.start), (
+            f"begins at {first}, behind {self.start}"
+        )
+
+    def _check_keys(self, kept: list[Record], log: ManagedLog, power_cut: bool) -> None:
+        """The latest of each key is there; a key that was deleted does not come back."""
+        end = min(self.durable_end, log.log_end_offset) if power_cut else log.log_end_offset
+        latest = _latest(record for at, record in self.records.items() if at < end)
+        there = {record.key: record for record in sorted(kept, key=lambda each: each.offset)}
+        for key, record in latest.items():
+            at = record.offset
+            if at < self.start or at in self.may_be_gone:
+                continue
+            found = there.get(key)
+            if record.value is None and found is None:
+                continue
+            assert found is not None and found.offset >= at, (
+                f"key {key!r}: the latest is at {at}, found {found and found.offset}"
+            )
+
+    def adopt(self, log: ManagedLog, found: Found, *, power_cut: bool) -> None:
+        """Go on from what was found."""
+        kept = [record for _, _, records in found for record in records]
+        self.boundaries = [header.base_offset for _, header, _ in found]
+        lost = [record for at, record in self.records.items() if at >= log.log_end_offset]
+        kept_serials = {serial_of(record) for record in kept}
+        for record in [*lost, *self.in_flight]:
+            self.stale.setdefault(record.offset, set()).add(serial_of(record))
+        for record in self.records.values():
+            if serial_of(record) not in kept_serials and record.offset >= self.durable_end:
+                self.stale.setdefault(record.offset, set()).add(serial_of(record))
+        below = {at: r for at, r in self.records.items() if at < self.durable_end}
+        self.records = {record.offset: record for record in kept}
+        if self.config.compact and not power_cut:
+            self.records = below | self.records
+        self.may_be_gone = {at for at in self.may_be_gone if at < log.log_end_offset}
+        self.end = log.log_end_offset
+        self.durable_end = min(self.durable_end, self.end)
+        self.in_flight, self.truncating_to = [], None
+        self.look(log)
+
+
+def _latest(records: Iterable[Record]) -> dict[bytes | None, Record]:
+    return {record.key: record for record in sorted(records, key=lambda each: each.offset)}

@@ -1,0 +1,56 @@
+"""What must be true of any log, whatever happened to it."""
+
+from barnabas.storage.batch import BatchHeader, crc_is_valid, walk
+from barnabas.storage.decoder import decode_batch
+from barnabas.storage.managed_log import ManagedLog
+from barnabas.storage.records import Record
+
+Found = list[tuple[int, BatchHeader, list[Record]]]
+"""(base offset of the segment, header, records) of batches on the disk."""
+
+
+def batches_of(log: ManagedLog) -> Found:
+    """Every batch on the disk, each with a good CRC."""
+    found = []
+    for segment in log.segments:
+        data = segment.slice(0, segment.size_bytes).read() if segment.exists else b""
+        assert len(data) == segment.size_bytes, (segment.base_offset, len(data))
+        for header in walk(data):
+            assert crc_is_valid(data, header), (segment.base_offset, header)
+            found.append((segment.base_offset, header, list(decode_batch(data, header))))
+    return found
+
+
+def check_indexes(log: ManagedLog, found: Found) -> None:
+    """Every entry points where it says, every batch is found, the largest timestamp is known."""
+    for segment in log.segments:
+        if not segment.exists:
+            continue
+        headers = {
+            header.position: header for base, header, _ in found if base == segment.base_offset
+        }
+        for offset, position in segment.offset_index.entries():
+            assert headers[position].last_offset == offset
+        largest = -1
+        for timestamp, offset in segment.time_index.entries():
+            assert timestamp > largest
+            largest = timestamp
+            reached = [h.max_timestamp for h in headers.values() if h.last_offset <= offset]
+            assert max(reached) == timestamp
+        for header in headers.values():
+            place = segment.locate(header.last_offset)
+            assert place is not None and place[0] == header.position
+        assert segment.largest_timestamp()[0] == max(
+            (header.max_timestamp for header in headers.values()), default=-1
+        )
+
+
+def check_producers(log: ManagedLog, found: Found, producer_id: int = 7) -> None:
+    """The last sequence of an idempotent producer, from its batches."""
+    ours = [header for _, header, _ in found if header.producer_id == producer_id]
+    if ours and ours[-1].base_offset >= log.log_start_offset:
+        entry = {each.producer_id: each for each in log.producer_entries()}[producer_id]
+        assert (entry.last_sequence, entry.last_data_offset) == (
+            ours[-1].last_sequence,
+            ours[-1].last_offset,
+        )
