@@ -25,6 +25,7 @@ LOG_START = "log-start-offset-checkpoint"
 CLEANER = "cleaner-offset-checkpoint"
 PERIODIC = (RECOVERY_POINT, LOG_START, REPLICATION)
 """Those that follow the logs' state as time goes by, and at a stop."""
+ALL = (*PERIODIC, CLEANER)
 
 _VERSION = "0"
 

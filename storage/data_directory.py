@@ -60,8 +60,10 @@ class DataDirectory(DataDirectoryFiles):
         self._full_validation = full_validation
         self._recovery_small_bytes = recovery_small_bytes
         self._on_failure = on_failure
-        self.after_truncation: Callable[[DataDirectory], None] = lambda directory: None
-        """Told when a log has been truncated: checkpoints on the disk are beyond its end."""
+        self.before_truncation: Callable[[DataDirectory, Offsets], None] = lambda directory, to: (
+            None
+        )
+        """Told before logs are truncated: no checkpoint on the disk may lie beyond."""
         self.failure: OSError | None = None
         """Why the directory is offline, None while it works."""
         self.logs: dict[TopicPartition, ManagedLog] = {}
@@ -76,8 +78,9 @@ class DataDirectory(DataDirectoryFiles):
         """(due, path) of deleted partitions' directories."""
         self.unsynced_topic_ids: list[str] = []
         """Partitions' directories in which a topic id was noted since."""
-        self.is_unsynced = False
-        """Partitions' directories were made or renamed since it was last synced."""
+        self.name_changes = 0
+        """How often a partition's directory was made or renamed."""
+        self._synced_name_changes = 0
 
     def __repr__(self) -> str:
         return f"DataDirectory({self.path!r}, {len(self.logs)} logs)"
@@ -85,6 +88,16 @@ class DataDirectory(DataDirectoryFiles):
     @property
     def is_online(self) -> bool:
         return self.failure is None
+
+    @property
+    def has_unsynced_names(self) -> bool:
+        """Whether a partition's directory was made or renamed since the last sync was begun
+        that has ended."""
+        return self._synced_name_changes < self.name_changes
+
+    def names_synced(self, name_changes: int) -> None:
+        """A sync has ended that was begun after so many changes."""
+        self._synced_name_changes = max(self._synced_name_changes, name_changes)
 
     def fail(self, error: OSError) -> None:
         """Take the directory offline; further failures add nothing.
@@ -209,7 +222,7 @@ class DataDirectory(DataDirectoryFiles):
             self.fs.make_directory(path)
         except FileExistsError:
             _logger.warning("%s is there already; it is used", path)
-        self.is_unsynced = True
+        self.name_changes += 1
         if topic_id is not None:
             self._note_topic_id(path, topic_id)
         loader = Loader(self.files, self._load_job(partition, config, now_ms, is_new=True))
@@ -256,7 +269,7 @@ class DataDirectory(DataDirectoryFiles):
         self.clean_offsets.pop(log.partition, None)
         path = f"{self.path}/{name_with_suffix(log.partition, suffix)}"
         self.fs.rename(log.directory, path)
-        self.is_unsynced = True
+        self.name_changes += 1
         return path
 
     def expire_producers_after(self, expiration_ms: int) -> None:

@@ -95,13 +95,13 @@ def write_file(fs: FileSystem, path: str, data: Buffer, *, sync: bool = True) ->
         fs.close(fd)
 
 
-def replace_file(fs: FileSystem, path: str, data: Buffer) -> None:
+def replace_file(fs: FileSystem, path: str, data: Buffer, temporary: str | None = None) -> None:
     """Overwrite a small file so that a crash leaves either the old or the new content.
 
-    Written to `<path>.tmp`, synced, renamed over `path`, and the directory synced, as
-    Kafka's CheckpointFile does.
+    Written to `temporary` (`<path>.tmp`), synced, renamed over `path`, and the directory
+    synced, as Kafka's CheckpointFile does.
     """
-    temporary = path + ".tmp"
+    temporary = temporary or path + ".tmp"
     write_file(fs, temporary, data)
     fs.rename(temporary, path)
     sync_directory(fs, parent_of(path))

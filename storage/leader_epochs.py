@@ -41,7 +41,10 @@ def build_epochs(entries: list[tuple[int, int]]) -> bytes:
 class LeaderEpochs:
     """The epochs of one partition, in memory and in its checkpoint file."""
 
-    __slots__ = ("_epochs", "_fs", "_starts", "dirty", "latest_epoch", "path", "unsynced")
+    __slots__ = (
+        "_epochs", "_fs", "_starts", "dirty", "latest_epoch", "path",
+        "synced_writes", "writes",
+    )  # fmt: skip
 
     def __init__(self, fs: FileSystem, directory: str) -> None:
         self._fs = fs
@@ -50,7 +53,10 @@ class LeaderEpochs:
         self._starts: list[int] = []
         self.latest_epoch = UNDEFINED_EPOCH
         self.dirty = False
-        self.unsynced = False
+        self.writes = 0
+        """How often the file was written."""
+        self.synced_writes = 0
+        """What `writes` was when a sync of the file that has ended was begun."""
 
     def load(self) -> None:
         """Read the file; CorruptCheckpoint if it makes no sense."""
@@ -135,11 +141,11 @@ class LeaderEpochs:
             self._starts.clear()
             self._changed()
 
-    def write(self, *, sync: bool = False) -> None:
-        """Replace the file if it is out of date."""
+    def write(self) -> None:
+        """Replace the file if it is out of date; a flush has to sync it, and its name."""
         if self.dirty:
             temporary = self.path + ".tmp"
-            write_file(self._fs, temporary, build_epochs(self.entries()), sync=sync)
+            write_file(self._fs, temporary, build_epochs(self.entries()), sync=False)
             self._fs.rename(temporary, self.path)
             self.dirty = False
-            self.unsynced = not sync
+            self.writes += 1

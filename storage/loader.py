@@ -58,8 +58,8 @@ class Loader(Recovery):
         self.load()
         self.recovery_point = min(recovered.recovery_point, self.log_end_offset)
         for segment in self.segments.between(self.recovery_point, FAR):
-            segment.names_are_durable = False
-        self.epochs.unsynced = True
+            segment.name_changes += 1
+        self.epochs.writes += 1
         recovered.report.notes += self.report.notes
         self.report = recovered.report
 

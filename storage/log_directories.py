@@ -94,7 +94,7 @@ class LogDirectories:
             raise
 
     def _guard(
-        self, directory: DataDirectory, step: Callable[..., None], *arguments: object
+        self, directory: DataDirectory, step: Callable[..., object], *arguments: object
     ) -> None:
         """Run a step; a file error in it takes the directory offline."""
         try:

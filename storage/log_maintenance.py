@@ -20,9 +20,9 @@ from barnabas.storage.compaction_scheduler import CompactionScheduler
 from barnabas.storage.data_directory import DataDirectory
 from barnabas.storage.disk_work import DiskWork
 from barnabas.storage.errors import LogDirectoryFailed
+from barnabas.storage.flusher import Flusher
 from barnabas.storage.fs import remove_path, remove_tree, sync_directory
 from barnabas.storage.log_config import FOREVER
-from barnabas.storage.log_flush import Flush
 from barnabas.storage.log_manager_config import LogManagerConfig
 from barnabas.storage.managed_log import ManagedLog
 from barnabas.storage.partition_metadata import sync_topic_ids
@@ -50,7 +50,8 @@ class LogMaintenance:
         self._work = disk_work.submit
         self._retry = disk_work.retry
         self._checkpoints = checkpoint_writer
-        self._flushing: set[ManagedLog] = set()
+        self._flusher = Flusher(disk_work)
+        self._syncing_names: set[DataDirectory] = set()
         self._syncing_topic_ids: set[DataDirectory] = set()
         self._tasks = [
             Task(config.retention_check_interval_ms, self._sweep_retention),
@@ -78,6 +79,7 @@ class LogMaintenance:
     def run(self, now_ms: int) -> int:
         """Do a slice of all that is due; when to call again, at the latest."""
         self._retry()
+        self._flusher.retry()
         for task in self._tasks:
             task.run(now_ms)
         self._scheduler.run(now_ms)
@@ -118,46 +120,35 @@ class LogMaintenance:
 
     def flush(self, log: ManagedLog, done: Callable[[], object] = lambda: None) -> None:
         """Make a log durable up to its end; `done` is called when it is, not if it fails."""
-        self._flush(log, None, done)
+        self._flusher.flush(log, None, done)
 
-    def _flush(
-        self, log: ManagedLog, offset: int | None, done: Callable[[], object] = lambda: None
-    ) -> None:
-        try:
-            flush = log.begin_flush(offset)
-        except LogDirectoryFailed:
-            return  # the directory knows
-        if flush is None:
-            done()
-            return
-        directory = log.data_directory
-        unsynced = directory if directory.is_unsynced else None
-        directory.is_unsynced = False
-        self._flushing.add(log)
-        self._work(
-            directory,
-            partial(_sync, log, flush, unsynced),
-            partial(self._flushed, log, flush, done),
-        )
-
-    def _flushed(self, log: ManagedLog, flush: Flush, done: Callable[[], object]) -> None:
-        self._flushing.discard(log)
-        if log.is_in_use:
-            log.end_flush(flush)
-            done()
+    def directory_failed(self, directory: DataDirectory) -> None:
+        """A directory has gone offline."""
+        self._flusher.directory_failed(directory)
 
     def _sweep_closed_segments(self, now_ms: int) -> Iterator[None]:
         for directory in self._directories:
-            for log in directory.to_flush - self._flushing:
+            for log in directory.to_flush.copy():
                 directory.to_flush.discard(log)
                 if log.is_in_use:
-                    self._flush(log, log.active_segment.base_offset)
+                    self._flusher.flush(log, log.active_segment.base_offset)
                 yield
-            if directory.is_online and directory.is_unsynced:
-                directory.is_unsynced = False
-                self._work(directory, partial(sync_directory, directory.fs, directory.path))
             if directory.is_online:
+                self._sync_names(directory)
                 self._sync_topic_ids(directory)
+
+    def _sync_names(self, directory: DataDirectory) -> None:
+        if directory.has_unsynced_names and directory not in self._syncing_names:
+            self._syncing_names.add(directory)
+            self._work(
+                directory,
+                partial(sync_directory, directory.fs, directory.path),
+                partial(self._names_synced, directory, directory.name_changes),
+            )
+
+    def _names_synced(self, directory: DataDirectory, name_changes: int) -> None:
+        self._syncing_names.discard(directory)
+        directory.names_synced(name_changes)
 
     def _sync_topic_ids(self, directory: DataDirectory) -> None:
         """Some each second: thousands of syncs in a row would keep others, and a stop, waiting."""
@@ -175,9 +166,11 @@ class LogMaintenance:
     def _sweep_flush_ms(self, now_ms: int) -> Iterator[None]:
         for logs in self._slices():
             for log in logs:
-                if now_ms - log.flushed_ms >= log.config.flush_ms and log not in self._flushing:
+                if now_ms - log.flushed_ms >= log.config.flush_ms and not self._flusher.is_flushing(
+                    log
+                ):
                     log.flushed_ms = now_ms
-                    self._flush(log, None)
+                    self._flusher.flush(log, None)
             yield
 
     # --- checkpoints -------------------------------------------------------------------
@@ -219,17 +212,3 @@ class LogMaintenance:
         for entry in [each for each in directory.to_remove if each[0] <= now_ms]:
             directory.to_remove.remove(entry)
             self._work(directory, partial(remove_tree, directory.fs, entry[1]))
-
-
-def _sync(log: ManagedLog, flush: Flush, directory: DataDirectory | None) -> None:
-    """Sync a log's files, and the directory in which its own was made.
-
-    Runs in the worker. A log that is deleted meanwhile moves away, which is no failure.
-    """
-    try:
-        flush.sync()
-    except FileNotFoundError:
-        if log.is_in_use:
-            raise
-    if directory is not None:
-        sync_directory(directory.fs, directory.path)

@@ -9,6 +9,7 @@ to the `worker` it was given. Source: Kafka's LogManager.
 from collections.abc import Callable, Iterator, Sequence
 
 from barnabas.storage.checkpoint_writer import CheckpointWriter
+from barnabas.storage.checkpoints import Offsets
 from barnabas.storage.compaction_job import Compactor
 from barnabas.storage.compaction_process import InlineCompactor
 from barnabas.storage.compaction_scheduler import CompactionScheduler
@@ -69,7 +70,7 @@ class LogManager(LogDirectories):
             checkpoint_writer,
         )
         for directory in self.directories:
-            directory.after_truncation = checkpoint_writer.write_truncation
+            directory.before_truncation = checkpoint_writer.lower
         self.maintenance = LogMaintenance(
             self.config, self.directories, self.scheduler, self._disk_work, checkpoint_writer
         )
@@ -98,6 +99,7 @@ class LogManager(LogDirectories):
 
     def _directory_failed(self, directory: DataDirectory) -> None:
         self.scheduler.directory_failed(directory)
+        self.maintenance.directory_failed(directory)
         super()._directory_failed(directory)
 
     # --- logs --------------------------------------------------------------------------
@@ -209,6 +211,22 @@ class LogManager(LogDirectories):
             return log.data_directory.set_aside(log, DELETED)
         except OSError as error:
             log._fail(error)
+
+    def truncate_to(self, offsets: Offsets, now_ms: int) -> None:
+        """Truncate many logs (`Log.truncate_to`), taking checkpoints back once for all of them.
+
+        Those of a directory that fails are left out.
+        """
+        for directory in self._online():
+            logs = [log for partition, log in directory.logs.items() if partition in offsets]
+            most = {
+                log.partition: offsets[log.partition]
+                for log in logs
+                if log.log_end_offset > offsets[log.partition]
+            }
+            self._guard(directory, directory.before_truncation, directory, most)
+            for log in logs:
+                self._guard(directory, log.truncate_to, offsets[log.partition], now_ms)
 
     def update_config(self, topic: str, config: LogConfig) -> None:
         """Use other settings for a topic's logs from now on."""

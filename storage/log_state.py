@@ -36,6 +36,9 @@ from barnabas.storage.segments import Segments
 from barnabas.storage.topic_rules import append_rules
 from barnabas.storage.transaction_verification import TransactionVerification
 
+SEGMENTS_SYNCED_AT_ONCE: Final = 32
+"""Each with four files at most."""
+
 _logger: Final = logging.getLogger(__name__)
 
 
@@ -68,6 +71,7 @@ class LogState:
         "recovery_point",
         "refuses_transactions",
         "segments",
+        "segments_synced_at_once",
         "topic_partition",
         "truncations",
         "verification",
@@ -99,6 +103,7 @@ class LogState:
         self.producer_id_expiration_ms = 86_400_000
         self.load_report = LoadReport()
         self.truncations = 0
+        self.segments_synced_at_once = SEGMENTS_SYNCED_AT_ONCE
         self.verification = TransactionVerification()
         self.verifies_transactions = False
         """Whether a transaction's first batch has to show a guard

@@ -1,9 +1,16 @@
-"""Taking records away at either end of a log."""
+"""Taking records away at either end of a log.
+
+What is cut from the end goes from the end on, so that a crash half-way leaves no gap, and what
+whole segments have gone is durable before anything is appended in their place: a segment that
+came back after a power cut would be read instead of it.
+"""
 
 from barnabas.storage.batch import MAX_OFFSET
 from barnabas.storage.errors import CorruptIndex, OffsetOutOfRange
+from barnabas.storage.fs import sync_directory
 from barnabas.storage.log_cleanup import LogCleanup
 from barnabas.storage.producer_rebuild import rebuild_producers
+from barnabas.storage.segment import Segment
 
 
 class LogTruncate(LogCleanup):
@@ -31,12 +38,22 @@ class LogTruncate(LogCleanup):
             self._fail(error)
         return True
 
-    def _truncate_to(self, offset: int, now_ms: int) -> None:
-        for segment in [each for each in self.segments if each.base_offset > offset]:
+    def _before_truncation(self, offset: int) -> None:
+        """Nothing is cut yet: whoever has noted offsets above this one takes them back."""
+
+    def _cut(self, segments: list[Segment], now_ms: int) -> None:
+        for segment in reversed(segments):
             self.segments.remove(segment.base_offset)
             self._set_aside(segment, now_ms)
+        if any(segment.exists for segment in segments):
+            sync_directory(self.fs, self.directory)
         self.truncations += 1
+
+    def _truncate_to(self, offset: int, now_ms: int) -> None:
+        self._before_truncation(offset)
+        self._cut([each for each in self.segments if each.base_offset > offset], now_ms)
         self._active = self.segments.last
+        self._active.name_changes += 1  # snapshots go
         try:
             self._active.truncate_to(offset, now_ms)
         except CorruptIndex as error:
@@ -75,11 +92,10 @@ class LogTruncate(LogCleanup):
             raise OffsetOutOfRange(
                 "no log can begin there", topic_partition=self.topic_partition, offset=offset
             )
+        start = offset if log_start_offset is None else log_start_offset
         try:
-            for segment in list(self.segments):
-                self.segments.remove(segment.base_offset)
-                self._set_aside(segment, now_ms)
-            self.truncations += 1
+            self._before_truncation(min(offset, start))
+            self._cut(list(self.segments), now_ms)
             self._active = self._new_segment(offset, now_ms)
             self.segments.add(self._active)
             if offset:
@@ -88,7 +104,7 @@ class LogTruncate(LogCleanup):
             self.epochs.write()
             self.producers.start_at(offset)
             self.log_end_offset = self.recovery_point = offset
-            self.log_start_offset = offset if log_start_offset is None else log_start_offset
+            self.log_start_offset = start
             self._rebuild_producers(now_ms)
             self.high_watermark = offset
             self._update_first_unstable_offset()

@@ -34,16 +34,14 @@ class ManagedLog(Log):
         self.data_directory.to_unlink.add(self)
         super()._set_aside(segment, now_ms)
 
-    def truncate_to(self, offset: int, now_ms: int) -> bool:
-        """Truncate; what comes in the place of the truncated is not compacted yet."""
-        truncated = super().truncate_to(offset, now_ms)
-        clean_offsets = self.data_directory.clean_offsets
-        if truncated and self.partition in clean_offsets:
-            base_offset = self.active_segment.base_offset
-            clean_offsets[self.partition] = min(clean_offsets[self.partition], base_offset)
-        if truncated:
-            self.data_directory.after_truncation(self.data_directory)
-        return truncated
+    def _before_truncation(self, offset: int) -> None:
+        """Checkpoints are taken back first; what comes in the place of the cut is not clean."""
+        directory, partition = self.data_directory, self.partition
+        if (clean_offset := directory.clean_offsets.get(partition)) is not None:
+            last = self.segments.floor(offset)
+            base_offset = 0 if last is None else last.base_offset
+            directory.clean_offsets[partition] = min(clean_offset, base_offset)
+        directory.before_truncation(directory, {partition: offset})
 
     def truncate_fully_and_start_at(
         self, offset: int, now_ms: int, *, log_start_offset: int | None = None
@@ -51,7 +49,6 @@ class ManagedLog(Log):
         """Truncate; nothing is compacted any more."""
         super().truncate_fully_and_start_at(offset, now_ms, log_start_offset=log_start_offset)
         self.data_directory.clean_offsets.pop(self.partition, None)
-        self.data_directory.after_truncation(self.data_directory)
 
     @property
     def is_in_use(self) -> bool:

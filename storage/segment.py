@@ -58,7 +58,8 @@ class Segment(SegmentSearch):
 
     def attach(self, size_bytes: int) -> None:
         """Take over files that are already there; indexes are read when first needed."""
-        self.exists = self.names_are_durable = True
+        self.exists = True
+        self.synced_name_changes = self.name_changes
         self.size_bytes = size_bytes
         self.max_timestamp = UNKNOWN
         self._indexes_loaded = False
@@ -66,7 +67,7 @@ class Segment(SegmentSearch):
 
     def reset_indexes(self) -> None:
         """Empty all indexes, whatever their files hold; recovery fills them again."""
-        self.names_are_durable = False
+        self.name_changes += 1
         self.transaction_index.reset()
         self.reset_offset_and_time_index()
 
@@ -134,7 +135,7 @@ class Segment(SegmentSearch):
     def note_aborted(self, completed: CompletedTransaction, stable_offset: int) -> None:
         """Take a transaction whose abort marker lies here into the transaction index."""
         if not self.transaction_index.exists:
-            self.names_are_durable = False
+            self.name_changes += 1
         self.transaction_index.append(
             AbortedTransaction(
                 completed.producer_id, completed.first_offset, completed.last_offset, stable_offset

@@ -43,8 +43,9 @@ class SegmentFiles:
         "files",
         "is_index_full",
         "log_file",
-        "names_are_durable",
+        "name_changes",
         "size_bytes",
+        "synced_name_changes",
         "transaction_index",
     )
 
@@ -71,8 +72,10 @@ class SegmentFiles:
         self._indexes_loaded = True
         self.is_index_full = False
         self.exists = False
-        self.names_are_durable = False
-        """Whether the directory has been synced since a file was made."""
+        self.name_changes = 1
+        """Counts what has to be in the directory: files made, and files gone, for this segment."""
+        self.synced_name_changes = 0
+        """What `name_changes` was when a sync of the directory that has ended was begun."""
         self.size_bytes = 0
 
     def create(self) -> None:
@@ -106,18 +109,29 @@ class SegmentFiles:
         self._indexes_loaded = True
         self.is_index_full = self._offset_index.is_full or self._time_index.is_full
 
+    @property
+    def names_are_durable(self) -> bool:
+        """Whether the directory has been synced since a file was made."""
+        return self.synced_name_changes == self.name_changes
+
     def slice(self, position: int, size: int) -> FileSlice:
         """A stretch of the `.log` file to send."""
         file = self.log_file
         return FileSlice(self.files.fs, file.opened or file.open(), position, size)
 
     def files_to_sync(self) -> list[OpenFile]:
-        """Write out what is still in memory; the files to sync so that it is durable."""
+        """Write out what is still in memory; the files to sync so that it is durable.
+
+        Indexes that are not read yet may have been made anew by another process.
+        """
         files = [self.log_file.open()]
-        if self._indexes_loaded:
-            self._offset_index.spill()
-            self._time_index.spill()
-            files += [index.file.create() for index in (self._offset_index, self._time_index)]
+        for index in (self._offset_index, self._time_index):
+            if self._indexes_loaded:
+                index.spill()
+                files.append(index.file.create())
+            else:
+                with suppress(FileNotFoundError):
+                    files.append(index.file.open())
         if self.transaction_index.exists:
             files.append(self.transaction_index.file.open())
         return files

@@ -42,6 +42,7 @@ def test_only_new_names_need_the_directory_synced(tmp_path: Path) -> None:
     append(log, a_batch(producer_id=1, sequence=0, transactional=True))
     flush = log.begin_flush()
     assert flush is not None and flush.directory == str(tmp_path / "t-0")
+    log.end_flush(flush)
     append(log, a_batch(producer_id=1, sequence=1, transactional=True))
     flush = log.begin_flush()
     assert flush is not None and flush.directory is None
