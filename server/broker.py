@@ -45,6 +45,7 @@ from barnabas.server.registry.store import ZnodeError
 from barnabas.server.replication.hosting import Hosting
 from barnabas.server.replication.replicas import Replicas
 from barnabas.server.startup import StartFailed, refuse_unsupported
+from barnabas.server.turns import Turns
 
 if TYPE_CHECKING:
     from barnabas.server.http import HttpServer
@@ -85,6 +86,7 @@ class Broker:
         self.fetch_sessions = FetchSessions(
             lambda: config.max_incremental_fetch_session_cache_slots
         )
+        self.turns = Turns()
         self.dispatcher = Dispatcher(self)
         config.on_change(self._settings_changed)
         self.live_settings = LiveSettings(self)

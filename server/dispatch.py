@@ -4,6 +4,9 @@ An API nobody serves, or a version outside the handler's range, closes the conne
 an answer, as Kafka does; only ApiVersions is answered at any version (KIP-511). An exception
 that is no refusal is a bug: it is logged once with what identifies the request, and the
 client is told UNKNOWN_SERVER_ERROR.
+
+A frame above `LARGE_FRAME_BYTES` is decoded in steps, and what a handler returns as `Sliced` is
+made and encoded in steps (`turns`): no request holds up those of others.
 """
 
 import asyncio
@@ -18,7 +21,9 @@ from barnabas.server.delayed import Deferred
 from barnabas.server.error_response import error_response
 from barnabas.server.errors import ApiError, code_of, is_expected, message_of
 from barnabas.server.handlers import HANDLERS
+from barnabas.server.turns import Sliced
 from barnabas.wire.api import ApiKey, request_class
+from barnabas.wire.compiler import Steps
 from barnabas.wire.connection import Encoded, ResponseEncoder, encode_response
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.errors import ProtocolError
@@ -30,20 +35,26 @@ if TYPE_CHECKING:
     from barnabas.server.control import Faults
     from barnabas.server.request_metrics import RequestMeter
 
+# Smaller frames are decoded in at most a few milliseconds, however many elements they hold.
+LARGE_FRAME_BYTES: Final = 32 * 1024
+# Up to this size a frame that cannot be decoded is looked at again, slowly, to say where it is bad.
+EXPLAINED_FRAME_BYTES: Final = 2 * 1024
 _API_VERSIONS: Final = int(ApiKey.API_VERSIONS)
 
 
 class Route:
     """One API at one version: how to decode it and who handles it."""
 
-    __slots__ = ("api_key", "bound", "count", "encode", "handle", "module")
+    __slots__ = ("api_key", "bound", "count", "encode", "encode_in_steps", "handle", "module")
 
     def __init__(self, api_key: ApiKey, version: int, module: ModuleType) -> None:
         self.api_key = api_key
         self.module = module
         self.handle: Callable[[Any, RequestContext], Any] = module.handle
         self.bound = request_class(api_key).at(version)
-        self.encode = ResponseEncoder(api_key, version).encode
+        encoder = ResponseEncoder(api_key, version)
+        self.encode = encoder.encode
+        self.encode_in_steps = encoder.encode_in_steps
         self.count = 0
 
 
@@ -55,6 +66,7 @@ class Dispatcher:
         self._log = broker.logs.room("dispatch")
         self._routes: dict[tuple[int, int], Route] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._turns = broker.turns
         # What tests want to go wrong; None costs nothing.
         self.faults: Faults | None = None
         # Called with (header, request, response) once an answer is known: a test's request log.
@@ -79,26 +91,86 @@ class Dispatcher:
         context = RequestContext(self._broker, connection, header)
         if self.meter is not None:
             self.meter.begin(context, frame)
+        if len(frame) > LARGE_FRAME_BYTES:
+            self._begin(context, self._process_in_steps(route, context, frame, body_start))
+            return
         bound = route.bound
         try:
             request = bound.decode(frame, body_start)
         except ProtocolError:
+            if len(frame) > EXPLAINED_FRAME_BYTES:
+                raise
             request = bound.parse(frame, body_start)  # once more, for the path
         if self.faults is not None and self._meets_fault(self.faults, route, context, request):
             return
         self._serve(route, context, request)
 
+    def _process_in_steps(
+        self, route: Route, context: RequestContext, frame: memoryview, body_start: int
+    ) -> Steps[None]:
+        """The same for a large frame."""
+        connection = context.connection
+        try:
+            request = yield from route.bound.decode_in_steps(frame, body_start)
+        except ProtocolError as error:
+            connection.close(f"the client sent {error}")
+            return
+        if connection.closed:
+            return
+        if self.faults is not None and self._meets_fault(self.faults, route, context, request):
+            return
+        result = self._handle(route, context, request)
+        if isinstance(result, Sliced):
+            yield from self._answer_slices(route, context, request, result.steps)
+        elif isinstance(result, Message):
+            yield from self._answer_in_steps(route, context, request, result)
+        else:
+            self._answer_later(route, context, request, result)
+
+    def _begin(self, context: RequestContext, work: Steps[None]) -> None:
+        """Do what ends with an answer, in as many turns as it takes."""
+        if self._turns.begin(work):
+            return
+        connection = context.connection
+        if connection.closed:
+            return
+        connection.frames.give_away()
+        task = asyncio.get_running_loop().create_task(self._turns.run(work))
+        self._tasks.add(task)
+        connection.park(_TaskPending(task))
+
+        def done(finished: asyncio.Task[None]) -> None:
+            self._tasks.discard(finished)
+            error = None if finished.cancelled() else finished.exception()
+            if isinstance(error, Exception):
+                self._log.unexpected("a large request failed", error)
+                connection.close("a large request failed")
+
+        task.add_done_callback(done)
+
     def _serve(self, route: Route, context: RequestContext, request: Message) -> None:
         """Hand a decoded request to its handler and answer it, now or later."""
-        try:
-            result = route.handle(request, context)
-        except Exception as error:
-            result = self._refuse(route, context, request, error)
+        result = self._handle(route, context, request)
         if isinstance(result, Message):
             self._answer(route, context, request, result)
-        elif isinstance(result, Deferred):
+        else:
+            self._answer_later(route, context, request, result)
+
+    def _handle(self, route: Route, context: RequestContext, request: Message) -> Any:
+        try:
+            return route.handle(request, context)
+        except Exception as error:
+            return self._refuse(route, context, request, error)
+
+    def _answer_later(
+        self, route: Route, context: RequestContext, request: Message, result: Any
+    ) -> None:
+        """Answer when the handler's result is there."""
+        if isinstance(result, Deferred):
             context.connection.park(result)
             result.then(lambda given: self._resume(route, context, request, given.answer))
+        elif isinstance(result, Sliced):
+            self._begin(context, self._answer_slices(route, context, request, result.steps))
         elif isinstance(result, CoroutineType):
             self._start(route, context, request, result)
         else:
@@ -110,6 +182,7 @@ class Dispatcher:
             self.observer(context.header, request, None)
         if self.meter is not None:
             self.meter.end(context, request, None)
+        context.connection.resume(None)
 
     def stop(self) -> None:
         """Cancel what is still being worked on."""
@@ -120,36 +193,73 @@ class Dispatcher:
         self, route: Route, context: RequestContext, request: Message, response: Message | None
     ) -> None:
         """Send the answer, if there is one, and let the connection go on."""
-        fault = context.fault
-        if fault is not None and response is not None:
-            fault.throttle(response)
-        if self.observer is not None:
-            self.observer(context.header, request, response)
-        connection = context.connection
         if response is None:
-            connection.resume(None)
-            if self.meter is not None:
-                self.meter.end(context, request, None)
+            self._let_go(context, request)
             return
+        self._show(context, request, response)
         try:
             encoded = route.encode(context.header.correlation_id, response)
         except ProtocolError as error:
-            self._log.unexpected("an answer has no bytes", error, api=route.api_key.name)
-            connection.close("the answer could not be encoded")
+            self._give_up(route, context, error)
+        else:
+            self._send(context, request, response, encoded)
+
+    def _answer_in_steps(
+        self, route: Route, context: RequestContext, request: Message, response: Message | None
+    ) -> Steps[None]:
+        """The same for an answer that may be large."""
+        if response is None:
+            self._let_go(context, request)
             return
+        self._show(context, request, response)
+        try:
+            encoded = yield from route.encode_in_steps(context.header.correlation_id, response)
+        except ProtocolError as error:
+            self._give_up(route, context, error)
+        else:
+            self._send(context, request, response, encoded)
+
+    def _answer_slices(
+        self, route: Route, context: RequestContext, request: Message, slices: Steps[Any]
+    ) -> Steps[None]:
+        """Make the answer in steps, then send it."""
+        try:
+            result = yield from slices
+        except Exception as error:
+            result = self._refuse(route, context, request, error)
+        if isinstance(result, Message):
+            yield from self._answer_in_steps(route, context, request, result)
+        else:
+            self._answer_later(route, context, request, result)
+
+    def _show(self, context: RequestContext, request: Message, response: Message) -> None:
+        """The answer is known: faults may change it, a test may look at it."""
+        if context.fault is not None:
+            context.fault.throttle(response)
+        if self.observer is not None:
+            self.observer(context.header, request, response)
+
+    def _send(
+        self, context: RequestContext, request: Message, response: Message, encoded: Encoded
+    ) -> None:
+        fault = context.fault
         if fault is not None and fault.action in ("close_after", "truncate"):
             self._spoil(context, encoded)
         else:
-            connection.resume(encoded)
+            context.connection.resume(encoded)
         if self.meter is not None:
             self.meter.end(context, request, response)
+
+    def _give_up(self, route: Route, context: RequestContext, error: ProtocolError) -> None:
+        self._log.unexpected("an answer has no bytes", error, api=route.api_key.name)
+        context.connection.close("the answer could not be encoded")
 
     def _resume(
         self,
         route: Route,
         context: RequestContext,
         request: Message,
-        answer: Callable[[], Message | None],
+        answer: Callable[[], Any],
     ) -> None:
         """A parked request's time has come."""
         if context.connection.closed:
@@ -158,6 +268,9 @@ class Dispatcher:
             response = answer()
         except Exception as error:
             response = self._refuse(route, context, request, error)
+        if isinstance(response, Sliced):
+            self._begin(context, self._answer_slices(route, context, request, response.steps))
+            return
         try:
             self._answer(route, context, request, response)
         except Exception as error:  # whoever woke it is served, whatever is wrong with this one
@@ -217,7 +330,7 @@ class Dispatcher:
         def done(finished: asyncio.Task[Message | None]) -> None:
             self._tasks.discard(finished)
             if not finished.cancelled():
-                self._resume(route, context, request, finished.result)
+                self._resume(route, context, request, lambda: Sliced(_result_of(finished)))
 
         task.add_done_callback(done)
 
@@ -289,6 +402,12 @@ class _TaskPending:
 
     def cancel(self) -> None:
         """The client is gone; what the task has begun, it may finish."""
+
+
+def _result_of(task: asyncio.Task[Any]) -> Steps[Any]:
+    """What a task came to: its answer is encoded in steps, for it may be large."""
+    result: Any = task.result()
+    return (yield from result.steps) if isinstance(result, Sliced) else result
 
 
 _KEYS = frozenset(int(key) for key in HANDLERS)

@@ -7,21 +7,20 @@ element takes at least `minimum_bytes`.
 import struct
 from typing import IO, Any
 
-from barnabas.wire.codec import Codec, Context, remaining, spend
+from barnabas.wire.codec import Codec, Context, over_budget, remaining, spend
 from barnabas.wire.compiler import BuildEmitter, ParseEmitter
 from barnabas.wire.errors import Malformed
 from barnabas.wire.primitives import UVARINT, Fixed, Int32, UuidCodec
 from barnabas.wire.strings import NULL
 
 COUNT = "a count larger than the rest of the frame"
-BUDGET = "more than 1000000 array elements in one frame"
 
 
-def fault_of_count(count: int, most: int) -> Malformed:
+def fault_of_count(count: int, most: int, budget: int) -> Malformed:
     """What is wrong with a count, where at most `most` elements are left of the frame."""
     if count < 0:
         return Malformed(NULL)
-    return Malformed(COUNT if count > most else BUDGET)
+    return Malformed(COUNT if count > most else over_budget(budget))
 
 
 class Array(Codec):
@@ -91,8 +90,9 @@ class Array(Codec):
         least = max(1, self.element.minimum_bytes)
         needed = count if least == 1 else f"{count} * {least}"
         out.line(f"budget -= {count}")
+        fault = f"fault_of_count({count}, (end - pos) // {least}, {out.max_elements})"
         bad = f"{null}{needed} > end - pos or budget < 0"
-        out.line(f"if {bad}: raise fault_of_count({count}, (end - pos) // {least})")
+        out.line(f"if {bad}: raise {fault}")
         if self._packed:
             out.line(f"stop = pos + {count} * {struct.calcsize('>' + self._packed)}")
             layout = f"f'>{{{count}}}{self._packed}'"
@@ -104,6 +104,7 @@ class Array(Codec):
             element = self.element.emit_parse(out)
             out.flush()
             out.line(f"{elements}.append({element})")
+            out.step("pos")
 
     def emit_build(self, out: BuildEmitter, value: str) -> None:
         local = out.fresh("a")
@@ -132,3 +133,5 @@ class Array(Codec):
         element = out.fresh("e")
         with out.block(f"for {element} in {local}:"):
             self.element.emit_build(out, element)
+            out.flush()
+            out.step(f"len({out.target})")

@@ -3,7 +3,13 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from barnabas.wire.compiler import compile_build, compile_parse
+from barnabas.wire.compiler import (
+    Steps,
+    compile_build,
+    compile_build_in_steps,
+    compile_parse,
+    compile_parse_in_steps,
+)
 from barnabas.wire.errors import ProtocolError, UnsupportedVersion
 from barnabas.wire.structs import StructCodec
 
@@ -21,10 +27,20 @@ class Bound(Generic[M]):
     """`ProduceRequest.at(7)`: the codec of one message at one version.
 
     `decode(buf, pos)` and `encode(value, out, cuts)` are the compiled functions themselves,
-    for the server's inner loop; `parse` and `build` are for everybody else.
+    for the server's inner loop; `parse` and `build` are for everybody else. What is large goes
+    by `decode_in_steps` and `encode_in_steps`, generators that let others have their turn.
     """
 
-    __slots__ = ("decode", "encode", "flexible", "message", "reference", "version")
+    __slots__ = (
+        "_decode_in_steps",
+        "_encode_in_steps",
+        "decode",
+        "encode",
+        "flexible",
+        "message",
+        "reference",
+        "version",
+    )
 
     def __init__(self, message: type[M], version: int, flexible: bool) -> None:
         self.message = message
@@ -33,6 +49,8 @@ class Bound(Generic[M]):
         self.reference = StructCodec(message, version, flexible)
         self.decode: Callable[[memoryview, int], M] = self._first_decode
         self.encode: Callable[[M, bytearray, list[Cut]], None] = self._first_encode
+        self._decode_in_steps: Callable[[memoryview, int], Steps[M]] | None = None
+        self._encode_in_steps: Callable[[M, bytearray, list[Cut]], Steps[None]] | None = None
 
     def _first_decode(self, buf: memoryview, pos: int) -> M:
         if self.decode == self._first_decode:  # who kept this method calls it again
@@ -43,6 +61,18 @@ class Bound(Generic[M]):
         if self.encode == self._first_encode:
             self.encode = compile_build(self.reference)
         self.encode(value, out, cuts)
+
+    def decode_in_steps(self, buf: memoryview, pos: int) -> Steps[M]:
+        """`decode` as a generator: the message is what it returns."""
+        if self._decode_in_steps is None:
+            self._decode_in_steps = compile_parse_in_steps(self.reference)
+        return self._decode_in_steps(buf, pos)
+
+    def encode_in_steps(self, value: M, out: bytearray, cuts: list[Cut]) -> Steps[None]:
+        """`encode` as a generator; `out` is whole when it has ended."""
+        if self._encode_in_steps is None:
+            self._encode_in_steps = compile_build_in_steps(self.reference)
+        return self._encode_in_steps(value, out, cuts)
 
     def parse(self, data: bytes | bytearray | memoryview, start: int = 0) -> M:
         """The message that begins at `start`. Bytes behind it are ignored, as Kafka does.

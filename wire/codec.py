@@ -65,9 +65,14 @@ def remaining(stream: IO[bytes]) -> int:
     return end - here
 
 
+def over_budget(most: int) -> str:
+    """What is said of a frame with more array elements than it may have."""
+    return f"more than {most} array elements in one frame"
+
+
 def spend(context: Context, count: int, path: str) -> None:
     """Take `count` elements from the frame's budget."""
     left = context.get("budget", MAX_ELEMENTS) - count
     if left < 0:
-        raise Malformed(f"more than {MAX_ELEMENTS} array elements in one frame", path)
+        raise Malformed(over_budget(MAX_ELEMENTS), path)
     context["budget"] = left

@@ -8,12 +8,16 @@ be flushed before a value in it, or the position behind it, is used.
 A compiled parse function takes `(buf, pos)`; a compiled build function takes
 `(value, out, cuts)` and appends to the bytearray `out`. Records that are not plain bytes
 (a slice of a file, say) are not copied into `out`: their place is noted in `cuts`.
+
+Each has a twin in steps, a generator that takes the same and yields after every few thousand
+bytes that hold array elements: a large frame is decoded, a large answer encoded, while others
+are served in between.
 """
 
 import struct
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Generator, Hashable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from barnabas.wire.errors import Malformed, ProtocolError, Truncated, UnsupportedVersion
 from barnabas.wire.varint import read_uvarint, write_uvarint
@@ -22,6 +26,10 @@ from barnabas.wire.varint import read_uvarint, write_uvarint
 # costs up to forty times its size in objects.
 MAX_ELEMENTS = 1_000_000
 MAX_TAGS = 10_000
+# In steps it is less: what a request of a real cluster's size needs, and not what takes the
+# garbage collector and the allocator tens of milliseconds at a time.
+MAX_ELEMENTS_IN_STEPS = 200_000
+STEP_BYTES = 4096
 
 PARSE_FAULTS = [
     "except (IndexError, struct_error):",
@@ -29,6 +37,13 @@ PARSE_FAULTS = [
     "except UnicodeDecodeError:",
     "    raise Malformed('text that is not UTF-8') from None",
 ]
+BUILD_FAULTS = [
+    "except (struct_error, TypeError, AttributeError, ValueError, OverflowError) as error:",
+    "    raise Malformed(f'a value its field cannot hold: {error}') from None",
+]
+
+T = TypeVar("T")
+Steps = Generator[None, None, T]
 
 
 class Emits(Protocol):
@@ -41,7 +56,8 @@ class Emits(Protocol):
 class Emitter:
     """Lines of source under construction, and the constants they name."""
 
-    def __init__(self) -> None:
+    def __init__(self, in_steps: bool = False) -> None:
+        self.in_steps = in_steps
         self.lines: list[str] = []
         self.depth = 2
         self.names: dict[str, Any] = {
@@ -93,6 +109,11 @@ class Emitter:
             self._apart[layout] = self.constant(Later(compile_, codec), "f")
         return self._apart[layout]
 
+    def step(self, position: str) -> None:
+        """Where the function may be interrupted, if it is one in steps."""
+        if self.in_steps:
+            self.line(f"if {position} > pause: pause = {position} + {STEP_BYTES}; yield")
+
     def flush(self) -> None:
         """Write out the pending run."""
         raise NotImplementedError
@@ -127,8 +148,9 @@ class Emitter:
 class ParseEmitter(Emitter):
     """Gathers the source of a parse function."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, in_steps: bool = False) -> None:
+        super().__init__(in_steps)
+        self.max_elements = MAX_ELEMENTS_IN_STEPS if in_steps else MAX_ELEMENTS
         self._run: list[tuple[str, str]] = []
 
     def fixed(self, char: str, target: str = "") -> str:
@@ -160,16 +182,18 @@ class ParseEmitter(Emitter):
     def apart(self, codec: Emits, layout: Hashable, target: str) -> str:
         """`target`, or a name, that holds the value of a part with a function of its own."""
         self.flush()
-        value, read = target or self.fresh(), self._function_of(layout, compile_part, codec)
-        self.line(f"{value}, pos, budget = {read}(buf, pos, budget)")
+        compile_ = compile_part_in_steps if self.in_steps else compile_part
+        value, read = target or self.fresh(), self._function_of(layout, compile_, codec)
+        call = "yield from " if self.in_steps else ""
+        self.line(f"{value}, pos, budget = {call}{read}(buf, pos, budget)")
         return value
 
 
 class BuildEmitter(Emitter):
     """Gathers the source of a build function; `target` names the bytearray written to."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, in_steps: bool = False) -> None:
+        super().__init__(in_steps)
         self.target = "out"
         self._run: list[tuple[str, str]] = []
 
@@ -196,8 +220,10 @@ class BuildEmitter(Emitter):
     def apart(self, codec: Emits, layout: Hashable, value: str) -> None:
         """Write `value`, an expression, by the part's own function."""
         self.flush()
-        write = self._function_of(layout, compile_build, codec)
-        self.line(f"{write}({value}, {self.target}, cuts)")
+        compile_ = compile_build_in_steps if self.in_steps else compile_build
+        write = self._function_of(layout, compile_, codec)
+        call = "yield from " if self.in_steps else ""
+        self.line(f"{call}{write}({value}, {self.target}, cuts)")
 
 
 class Later:
@@ -221,34 +247,59 @@ class Later:
         return self._function(*arguments)
 
 
+# What makes a function one in steps, though it may have no step.
+PARSE_STEPS = [f"pause = pos + {STEP_BYTES}", "if 0: yield"]
+BUILD_STEPS = [f"pause = len(out) + {STEP_BYTES}", "if 0: yield"]
+
+
 def compile_parse(codec: Emits) -> Callable[[memoryview, int], Any]:
     """The function `(buf, pos) -> value` for `codec`."""
-    out = ParseEmitter()
-    result = codec.emit_parse(out)
-    out.flush()
-    out.line(f"return {result}")
-    prologue = ["end = len(buf)", f"budget = {MAX_ELEMENTS}"]
-    return out.function("def parse(buf, pos):", prologue, PARSE_FAULTS)
+    return _parse(ParseEmitter(), codec, [])
+
+
+def compile_parse_in_steps(codec: Emits) -> Callable[[memoryview, int], Steps[Any]]:
+    """The same in steps."""
+    return _parse(ParseEmitter(in_steps=True), codec, PARSE_STEPS)
 
 
 def compile_part(codec: Emits) -> Callable[[memoryview, int, int], tuple[Any, int, int]]:
     """The function `(buf, pos, budget) -> value, pos, budget` for a part of a message."""
-    out = ParseEmitter()
-    result = codec.emit_parse(out)
-    out.flush()
-    out.line(f"return {result}, pos, budget")
-    return out.function("def parse(buf, pos, budget):", ["end = len(buf)"], PARSE_FAULTS)
+    return _parse_part(ParseEmitter(), codec, [])
+
+
+def compile_part_in_steps(
+    codec: Emits,
+) -> Callable[[memoryview, int, int], Steps[tuple[Any, int, int]]]:
+    """The same in steps."""
+    return _parse_part(ParseEmitter(in_steps=True), codec, PARSE_STEPS)
 
 
 def compile_build(codec: Emits) -> Callable[[Any, bytearray, list[Any]], None]:
     """The function `(value, out, cuts) -> None` for `codec`."""
-    out = BuildEmitter()
+    return _build(BuildEmitter(), codec, [])
+
+
+def compile_build_in_steps(codec: Emits) -> Callable[[Any, bytearray, list[Any]], Steps[None]]:
+    """The same in steps."""
+    return _build(BuildEmitter(in_steps=True), codec, BUILD_STEPS)
+
+
+def _parse(out: ParseEmitter, codec: Emits, steps: list[str]) -> Callable[..., Any]:
+    result = codec.emit_parse(out)
+    out.flush()
+    out.line(f"return {result}")
+    prologue = ["end = len(buf)", f"budget = {out.max_elements}", *steps]
+    return out.function("def parse(buf, pos):", prologue, PARSE_FAULTS)
+
+
+def _parse_part(out: ParseEmitter, codec: Emits, steps: list[str]) -> Callable[..., Any]:
+    result = codec.emit_parse(out)
+    out.flush()
+    out.line(f"return {result}, pos, budget")
+    prologue = ["end = len(buf)", *steps]
+    return out.function("def parse(buf, pos, budget):", prologue, PARSE_FAULTS)
+
+
+def _build(out: BuildEmitter, codec: Emits, steps: list[str]) -> Callable[..., Any]:
     codec.emit_build(out, "value")
-    return out.function(
-        "def build(value, out, cuts):",
-        [],
-        [
-            "except (struct_error, TypeError, AttributeError, ValueError, OverflowError) as error:",
-            "    raise Malformed(f'a value its field cannot hold: {error}') from None",
-        ],
-    )
+    return out.function("def build(value, out, cuts):", steps, BUILD_FAULTS)

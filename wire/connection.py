@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from barnabas.wire.api import ApiKey, request_class, response_class
 from barnabas.wire.bound import Bound, Cut
+from barnabas.wire.compiler import Steps
 from barnabas.wire.errors import Malformed
 from barnabas.wire.frame import DEFAULT_MAX_FRAME_BYTES, FrameBuffer, frame
 from barnabas.wire.header import (
@@ -83,6 +84,15 @@ class ResponseEncoder:
         out = bytearray(self._pack_head(0, correlation_id))
         cuts: list[Cut] = []
         self._bound.encode(response, out, cuts)
+        encoded = Encoded(out, cuts)
+        _pack_length(out, 0, encoded.size_bytes - 4)
+        return encoded
+
+    def encode_in_steps(self, correlation_id: int, response: Message) -> Steps[Encoded]:
+        """The same for a large response, as a generator that lets others have their turn."""
+        out = bytearray(self._pack_head(0, correlation_id))
+        cuts: list[Cut] = []
+        yield from self._bound.encode_in_steps(response, out, cuts)
         encoded = Encoded(out, cuts)
         _pack_length(out, 0, encoded.size_bytes - 4)
         return encoded

@@ -100,6 +100,17 @@ class FrameBuffer:
         at = self._start + LENGTH_BYTES
         return int.from_bytes(self._buffer[at : at + 2], "big", signed=True)
 
+    def give_away(self) -> None:
+        """Leave the buffer to who holds the last frame, which is served later than it came.
+
+        What has come behind that frame moves into a buffer of its own.
+        """
+        waiting = self._end - self._start
+        fresh = bytearray(max(waiting, FIRST_BYTES))
+        fresh[:waiting] = self._view[self._start : self._end]
+        self._buffer, self._view = fresh, memoryview(fresh)
+        self._start, self._end = 0, waiting
+
     def clear(self) -> None:
         """Give the memory back."""
         self._view = memoryview(b"")

@@ -5,10 +5,14 @@ broker is LOG_DIR_NOT_FOUND, a failed one KAFKA_STORAGE_ERROR, as in Kafka; a mo
 directory is OPERATION_NOT_ATTEMPTED, which Kafka would carry out.
 """
 
+from functools import partial
+
 from barnabas.server.context import RequestContext
 from barnabas.server.errors import ApiError
 from barnabas.server.handlers import Versions
+from barnabas.server.turns import Sliced, each
 from barnabas.storage.data_directory import DataDirectory
+from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirPartitionResult,
@@ -22,24 +26,30 @@ VERSIONS = Versions(0, 2)
 
 def handle(
     request: AlterReplicaLogDirsRequest, context: RequestContext
-) -> AlterReplicaLogDirsResponse:
+) -> Sliced[AlterReplicaLogDirsResponse]:
     """Say for every replica why it stays where it is."""
-    return AlterReplicaLogDirsResponse(
-        results=[
-            AlterReplicaLogDirTopicResult(
-                topic_name=topic.name,
-                partitions=[
-                    AlterReplicaLogDirPartitionResult(
-                        partition_index=index,
-                        error_code=int(_outcome(wanted.path, topic.name, index, context)),
-                    )
-                    for index in topic.partitions
-                ],
-            )
-            for wanted in request.dirs
-            for topic in wanted.topics
-        ]
-    )
+    return Sliced(_answer_all(request, context))
+
+
+def _answer_all(
+    request: AlterReplicaLogDirsRequest, context: RequestContext
+) -> Steps[AlterReplicaLogDirsResponse]:
+    response = AlterReplicaLogDirsResponse()
+    for wanted in request.dirs:
+        yield
+        for topic in wanted.topics:
+            answer = partial(_answer, wanted.path, topic.name, context)
+            partitions = yield from each(topic.partitions, answer)
+            result = AlterReplicaLogDirTopicResult(topic_name=topic.name, partitions=partitions)
+            response.results.append(result)
+    return response
+
+
+def _answer(
+    path: str, topic: str, context: RequestContext, index: int
+) -> AlterReplicaLogDirPartitionResult:
+    code = _outcome(path, topic, index, context)
+    return AlterReplicaLogDirPartitionResult(partition_index=index, error_code=int(code))
 
 
 def _outcome(path: str, topic: str, index: int, context: RequestContext) -> ErrorCode:

@@ -6,6 +6,8 @@ A classic group is no consumer group: GROUP_ID_NOT_FOUND, and clients go on to D
 from barnabas.server.context import RequestContext
 from barnabas.server.errors import ApiError
 from barnabas.server.handlers import Versions
+from barnabas.server.turns import Sliced, each
+from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
@@ -18,11 +20,16 @@ VERSIONS = Versions(0, 1)
 
 def handle(
     request: ConsumerGroupDescribeRequest, context: RequestContext
-) -> ConsumerGroupDescribeResponse:
+) -> Sliced[ConsumerGroupDescribeResponse]:
     """Every group is refused, with the reason."""
-    return ConsumerGroupDescribeResponse(
-        groups=[_describe(group_id, context) for group_id in request.group_ids]
-    )
+    return Sliced(_describe_all(request, context))
+
+
+def _describe_all(
+    request: ConsumerGroupDescribeRequest, context: RequestContext
+) -> Steps[ConsumerGroupDescribeResponse]:
+    groups = yield from each(request.group_ids, lambda name: _describe(name, context))
+    return ConsumerGroupDescribeResponse(groups=groups)
 
 
 def _describe(group_id: str, context: RequestContext) -> DescribedGroup:

@@ -7,6 +7,8 @@
 from barnabas.server.context import RequestContext
 from barnabas.server.errors import ApiError
 from barnabas.server.handlers import Versions
+from barnabas.server.turns import Sliced, each
+from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.delete_groups import (
     DeletableGroupResult,
@@ -17,10 +19,17 @@ from barnabas.wire.messages.delete_groups import (
 VERSIONS = Versions(0, 3)
 
 
-def handle(request: DeleteGroupsRequest, context: RequestContext) -> DeleteGroupsResponse:
+def handle(request: DeleteGroupsRequest, context: RequestContext) -> Sliced[DeleteGroupsResponse]:
     """Delete each, once."""
+    return Sliced(_delete_all(request, context))
+
+
+def _delete_all(
+    request: DeleteGroupsRequest, context: RequestContext
+) -> Steps[DeleteGroupsResponse]:
     names = dict.fromkeys(request.groups_names)
-    return DeleteGroupsResponse(results=[_delete(group_id, context) for group_id in names])
+    results = yield from each(names, lambda name: _delete(name, context))
+    return DeleteGroupsResponse(results=results)
 
 
 def _delete(group_id: str, context: RequestContext) -> DeletableGroupResult:

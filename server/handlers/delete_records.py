@@ -7,11 +7,15 @@
   its offset may be gone.
 """
 
+from functools import partial
+
 from barnabas.server.cluster.metadata import INTERNAL_TOPICS
 from barnabas.server.context import RequestContext
 from barnabas.server.errors import ApiError, code_of
 from barnabas.server.handlers import Versions
+from barnabas.server.turns import Sliced, each
 from barnabas.storage.errors import OffsetOutOfRange, StorageError
+from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.delete_records import (
     DeleteRecordsPartition,
@@ -26,21 +30,23 @@ HIGH_WATERMARK = -1
 NO_LOW_WATERMARK = -1
 
 
-def handle(request: DeleteRecordsRequest, context: RequestContext) -> DeleteRecordsResponse:
+def handle(request: DeleteRecordsRequest, context: RequestContext) -> Sliced[DeleteRecordsResponse]:
     """Delete from every partition."""
-    return DeleteRecordsResponse(
-        topics=[
-            DeleteRecordsTopicResult(
-                name=topic.name,
-                partitions=[_answer(topic.name, wanted, context) for wanted in topic.partitions],
-            )
-            for topic in request.topics
-        ]
-    )
+    return Sliced(_answer_all(request, context))
+
+
+def _answer_all(
+    request: DeleteRecordsRequest, context: RequestContext
+) -> Steps[DeleteRecordsResponse]:
+    response = DeleteRecordsResponse()
+    for topic in request.topics:
+        partitions = yield from each(topic.partitions, partial(_answer, topic.name, context))
+        response.topics.append(DeleteRecordsTopicResult(name=topic.name, partitions=partitions))
+    return response
 
 
 def _answer(
-    topic: str, wanted: DeleteRecordsPartition, context: RequestContext
+    topic: str, context: RequestContext, wanted: DeleteRecordsPartition
 ) -> DeleteRecordsPartitionResult:
     result = DeleteRecordsPartitionResult(
         partition_index=wanted.partition_index, low_watermark=NO_LOW_WATERMARK

@@ -11,6 +11,8 @@ from barnabas.server.groups.group import Group
 from barnabas.server.groups.states import GroupState
 from barnabas.server.groups.votes import metadata_for
 from barnabas.server.handlers import Versions
+from barnabas.server.turns import Sliced, each
+from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.describe_groups import (
     DescribedGroup,
@@ -26,11 +28,18 @@ GROUP_OPERATIONS = sum(1 << code for code in (3, 6, 8))
 CONFIG_OPERATIONS = sum(1 << code for code in (10, 11))
 
 
-def handle(request: DescribeGroupsRequest, context: RequestContext) -> DescribeGroupsResponse:
+def handle(
+    request: DescribeGroupsRequest, context: RequestContext
+) -> Sliced[DescribeGroupsResponse]:
     """Describe each group, or say why not."""
-    return DescribeGroupsResponse(
-        groups=[_describe(group_id, request, context) for group_id in request.groups]
-    )
+    return Sliced(_describe_all(request, context))
+
+
+def _describe_all(
+    request: DescribeGroupsRequest, context: RequestContext
+) -> Steps[DescribeGroupsResponse]:
+    groups = yield from each(request.groups, lambda name: _describe(name, request, context))
+    return DescribeGroupsResponse(groups=groups)
 
 
 def _describe(

@@ -10,7 +10,9 @@ from pathlib import Path
 
 from barnabas.server.context import RequestContext
 from barnabas.server.handlers import Versions
+from barnabas.server.turns import Sliced
 from barnabas.storage.data_directory import DataDirectory
+from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
@@ -24,17 +26,29 @@ VERSIONS = Versions(0, 5)
 Wanted = set[tuple[str, int]] | None
 
 
-def handle(request: DescribeLogDirsRequest, context: RequestContext) -> DescribeLogDirsResponse:
+def handle(
+    request: DescribeLogDirsRequest, context: RequestContext
+) -> Sliced[DescribeLogDirsResponse]:
     """Describe every directory."""
+    return Sliced(_describe_all(request, context))
+
+
+def _describe_all(
+    request: DescribeLogDirsRequest, context: RequestContext
+) -> Steps[DescribeLogDirsResponse]:
     wanted: Wanted = None
     if request.topics is not None:
-        wanted = {(topic.topic, index) for topic in request.topics for index in topic.partitions}
-    return DescribeLogDirsResponse(
-        results=[_describe(each, wanted) for each in context.broker.disks.directories]
-    )
+        wanted = set()
+        for topic in request.topics:
+            wanted.update((topic.topic, index) for index in topic.partitions)
+            yield
+    response = DescribeLogDirsResponse()
+    for directory in context.broker.disks.directories:
+        response.results.append((yield from _describe(directory, wanted)))
+    return response
 
 
-def _describe(directory: DataDirectory, wanted: Wanted) -> DescribeLogDirsResult:
+def _describe(directory: DataDirectory, wanted: Wanted) -> Steps[DescribeLogDirsResult]:
     result = DescribeLogDirsResult(log_dir=str(Path(directory.path).absolute()))
     if directory.is_online:
         try:
@@ -42,15 +56,16 @@ def _describe(directory: DataDirectory, wanted: Wanted) -> DescribeLogDirsResult
         except OSError as error:
             directory.fail(error)
     if directory.is_online:
-        result.topics = _topics(directory, wanted)
+        result.topics = yield from _topics(directory, wanted)
     else:
         result.error_code = int(ErrorCode.KAFKA_STORAGE_ERROR)
     return result
 
 
-def _topics(directory: DataDirectory, wanted: Wanted) -> list[DescribeLogDirsTopic]:
+def _topics(directory: DataDirectory, wanted: Wanted) -> Steps[list[DescribeLogDirsTopic]]:
     found: dict[str, list[DescribeLogDirsPartition]] = {}
-    for (topic, index), log in directory.logs.items():
+    for (topic, index), log in tuple(directory.logs.items()):
+        yield
         if wanted is None or (topic, index) in wanted:
             found.setdefault(topic, []).append(
                 DescribeLogDirsPartition(

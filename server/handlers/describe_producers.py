@@ -4,7 +4,9 @@ from barnabas.server.cluster.topic_names import name_fault
 from barnabas.server.context import RequestContext
 from barnabas.server.errors import ApiError
 from barnabas.server.handlers import Versions
+from barnabas.server.turns import Sliced, each
 from barnabas.storage.producer_entry import ProducerEntry
+from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.describe_producers import (
     DescribeProducersRequest,
@@ -17,22 +19,27 @@ from barnabas.wire.messages.describe_producers import (
 VERSIONS = Versions(0, 0)
 
 
-def handle(request: DescribeProducersRequest, context: RequestContext) -> DescribeProducersResponse:
+def handle(
+    request: DescribeProducersRequest, context: RequestContext
+) -> Sliced[DescribeProducersResponse]:
     """Describe every partition."""
-    return DescribeProducersResponse(
-        topics=[
-            TopicResponse(
-                name=topic.name,
-                partitions=[
-                    _answer(topic.name, index, context) for index in topic.partition_indexes
-                ],
-            )
-            for topic in request.topics
-        ]
-    )
+    return Sliced(_answer_all(request, context))
 
 
-def _answer(topic: str, index: int, context: RequestContext) -> PartitionResponse:
+def _answer_all(
+    request: DescribeProducersRequest, context: RequestContext
+) -> Steps[DescribeProducersResponse]:
+    response = DescribeProducersResponse()
+    for topic in request.topics:
+        answer = TopicResponse(name=topic.name)
+        response.topics.append(answer)
+        yield
+        for index in topic.partition_indexes:
+            answer.partitions.append((yield from _answer(topic.name, index, context)))
+    return response
+
+
+def _answer(topic: str, index: int, context: RequestContext) -> Steps[PartitionResponse]:
     response = PartitionResponse(partition_index=index)
     try:
         if (fault := name_fault(topic)) is not None:
@@ -43,7 +50,7 @@ def _answer(topic: str, index: int, context: RequestContext) -> PartitionRespons
         response.error_code, response.error_message = int(error.code), error.message
         return response
     producers = partition.log.producers.producers.values()
-    response.active_producers = [_state(producer) for producer in producers]
+    response.active_producers = yield from each(tuple(producers), _state)
     return response
 
 

@@ -14,6 +14,8 @@ from barnabas.server.context import RequestContext
 from barnabas.server.errors import ApiError
 from barnabas.server.handlers import Versions
 from barnabas.server.handlers.metadata import TOPIC_OPERATIONS
+from barnabas.server.turns import Sliced, each
+from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.describe_topic_partitions import (
     CursorResponse,
@@ -28,14 +30,21 @@ VERSIONS = Versions(0, 0)
 
 def handle(
     request: DescribeTopicPartitionsRequest, context: RequestContext
-) -> DescribeTopicPartitionsResponse:
+) -> Sliced[DescribeTopicPartitionsResponse]:
     """Fill one page."""
+    return Sliced(_page(request, context))
+
+
+def _page(
+    request: DescribeTopicPartitionsRequest, context: RequestContext
+) -> Steps[DescribeTopicPartitionsResponse]:
     names = _names(request, context)
     most = context.broker.config.max_request_partition_size_limit
     room = max(1, min(most, request.response_partition_limit))
     cursor = request.cursor
     response = DescribeTopicPartitionsResponse()
     for name in names:
+        yield
         first = cursor.partition_index if cursor and cursor.topic_name == name else 0
         if room == 0:
             response.next_cursor = CursorResponse(topic_name=name, partition_index=first)
@@ -45,7 +54,7 @@ def handle(
             response.topics.append(_unknown(name))
             continue
         page = topic.partitions[first : first + room]
-        response.topics.append(_topic(topic, page))
+        response.topics.append((yield from _topic(topic, page)))
         room -= len(page)
         if first + len(page) < len(topic.partitions):
             following = first + len(page)
@@ -65,12 +74,15 @@ def _names(request: DescribeTopicPartitionsRequest, context: RequestContext) -> 
     return sorted(name for name in names if name >= cursor.topic_name)
 
 
-def _topic(topic: TopicInfo, page: Iterable[PartitionInfo]) -> DescribeTopicPartitionsResponseTopic:
+def _topic(
+    topic: TopicInfo, page: Iterable[PartitionInfo]
+) -> Steps[DescribeTopicPartitionsResponseTopic]:
+    partitions = yield from each(page, _partition)
     return DescribeTopicPartitionsResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
-        partitions=[_partition(info) for info in page],
+        partitions=partitions,
         topic_authorized_operations=TOPIC_OPERATIONS,
     )
 

@@ -13,6 +13,8 @@ from barnabas.server.cluster.metadata import ClusterMetadata
 from barnabas.server.context import RequestContext
 from barnabas.server.errors import ApiError
 from barnabas.server.handlers import Versions
+from barnabas.server.turns import Sliced
+from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.elect_leaders import (
     ElectLeadersRequest,
@@ -25,13 +27,20 @@ VERSIONS = Versions(0, 2)
 PREFERRED, UNCLEAN = 0, 1
 
 
-def handle(request: ElectLeadersRequest, context: RequestContext) -> ElectLeadersResponse:
+def handle(request: ElectLeadersRequest, context: RequestContext) -> Sliced[ElectLeadersResponse]:
     """Say for every partition why no election was held."""
+    return Sliced(_answer_all(request, context))
+
+
+def _answer_all(
+    request: ElectLeadersRequest, context: RequestContext
+) -> Steps[ElectLeadersResponse]:
     if request.election_type not in (PREFERRED, UNCLEAN):
         return _unknown_type(request)
     metadata = context.broker.metadata
     results: dict[str, list[PartitionResult]] = {}
     for topic, index in _wanted(request, metadata):
+        yield
         fault = _fault(topic, index, request.election_type == UNCLEAN, metadata)
         if request.topic_partitions is None and fault.code is ErrorCode.ELECTION_NOT_NEEDED:
             continue
@@ -50,7 +59,7 @@ def handle(request: ElectLeadersRequest, context: RequestContext) -> ElectLeader
 
 def _wanted(request: ElectLeadersRequest, metadata: ClusterMetadata) -> Iterator[tuple[str, int]]:
     if request.topic_partitions is None:
-        for topic in metadata.topics.values():
+        for topic in tuple(metadata.topics.values()):
             yield from ((topic.name, info.index) for info in topic.partitions)
     else:
         for wanted in request.topic_partitions:

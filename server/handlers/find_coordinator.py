@@ -14,6 +14,8 @@ from barnabas.server.errors import ApiError
 from barnabas.server.groups.first_use import after_creation, is_first_use
 from barnabas.server.groups.partitioning import OFFSETS_TOPIC
 from barnabas.server.handlers import Versions
+from barnabas.server.turns import Sliced, each
+from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.find_coordinator import (
     Coordinator,
@@ -22,6 +24,7 @@ from barnabas.wire.messages.find_coordinator import (
 )
 
 VERSIONS = Versions(0, 6)
+Answer = FindCoordinatorResponse | Sliced[FindCoordinatorResponse]
 GROUP, TRANSACTION, SHARE = 0, 1, 2
 MESSAGES = {
     ErrorCode.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
@@ -31,7 +34,7 @@ MESSAGES = {
 
 def handle(
     request: FindCoordinatorRequest, context: RequestContext
-) -> FindCoordinatorResponse | Coroutine[Any, Any, FindCoordinatorResponse]:
+) -> Answer | Coroutine[Any, Any, Answer]:
     """Answer at once, or make the topic first."""
     if request.key_type == GROUP:
         context.broker.groups.expect_members()
@@ -40,12 +43,9 @@ def handle(
     return _answer(request, context)
 
 
-def _answer(request: FindCoordinatorRequest, context: RequestContext) -> FindCoordinatorResponse:
+def _answer(request: FindCoordinatorRequest, context: RequestContext) -> Answer:
     if context.api_version >= 4:
-        keys = request.coordinator_keys
-        return FindCoordinatorResponse(
-            coordinators=[_find(key, request.key_type, context) for key in keys]
-        )
+        return Sliced(_find_all(request, context))
     found = _find(request.key, request.key_type, context)
     return FindCoordinatorResponse(
         error_code=found.error_code,
@@ -54,6 +54,15 @@ def _answer(request: FindCoordinatorRequest, context: RequestContext) -> FindCoo
         host=found.host,
         port=found.port,
     )
+
+
+def _find_all(
+    request: FindCoordinatorRequest, context: RequestContext
+) -> Steps[FindCoordinatorResponse]:
+    coordinators = yield from each(
+        request.coordinator_keys, lambda key: _find(key, request.key_type, context)
+    )
+    return FindCoordinatorResponse(coordinators=coordinators)
 
 
 def _find(key: str, key_type: int, context: RequestContext) -> Coordinator:

@@ -8,6 +8,8 @@
 from barnabas.server.context import RequestContext
 from barnabas.server.errors import ApiError
 from barnabas.server.handlers import Versions
+from barnabas.server.turns import Sliced, each
+from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.leave_group import (
     LeaveGroupRequest,
@@ -28,14 +30,21 @@ _GROUP_ERRORS = frozenset(
 )
 
 
-def handle(request: LeaveGroupRequest, context: RequestContext) -> LeaveGroupResponse:
+def handle(
+    request: LeaveGroupRequest, context: RequestContext
+) -> LeaveGroupResponse | Sliced[LeaveGroupResponse]:
     """Remove the members; the rest rebalances once."""
     if context.api_version < 3:
         context.broker.groups.leave(request.group_id, request.member_id, None)
         return LeaveGroupResponse()
-    return LeaveGroupResponse(
-        members=[_leave(request.group_id, member, context) for member in request.members]
+    return Sliced(_leave_all(request, context))
+
+
+def _leave_all(request: LeaveGroupRequest, context: RequestContext) -> Steps[LeaveGroupResponse]:
+    members = yield from each(
+        request.members, lambda member: _leave(request.group_id, member, context)
     )
+    return LeaveGroupResponse(members=members)
 
 
 def _leave(group_id: str, member: MemberIdentity, context: RequestContext) -> MemberResponse:

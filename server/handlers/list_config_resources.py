@@ -11,6 +11,8 @@ from barnabas.server.configs.resources import ResourceType
 from barnabas.server.context import RequestContext
 from barnabas.server.errors import ApiError
 from barnabas.server.handlers import Versions
+from barnabas.server.turns import Sliced
+from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.list_config_resources import (
     ConfigResource,
@@ -23,26 +25,32 @@ VERSIONS = Versions(0, 1)
 
 def handle(
     request: ListConfigResourcesRequest, context: RequestContext
-) -> ListConfigResourcesResponse:
+) -> Sliced[ListConfigResourcesResponse]:
     """List the types asked for."""
+    return Sliced(_list(request, context))
+
+
+def _list(
+    request: ListConfigResourcesRequest, context: RequestContext
+) -> Steps[ListConfigResourcesResponse]:
     if context.api_version == 0:
         return ListConfigResourcesResponse()
     wanted = set(request.resource_types) or set(ResourceType)
     if not wanted <= set(ResourceType):
         raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
-    return ListConfigResourcesResponse(
-        config_resources=[
-            ConfigResource(resource_name=name, resource_type=int(kind))
-            for kind, name in _resources(context)
-            if kind in wanted
-        ]
-    )
+    response = ListConfigResourcesResponse()
+    for kind, name in _resources(context):
+        if kind in wanted:
+            resource = ConfigResource(resource_name=name, resource_type=int(kind))
+            response.config_resources.append(resource)
+        yield
+    return response
 
 
 def _resources(context: RequestContext) -> Iterator[tuple[ResourceType, str]]:
     metadata = context.broker.metadata
-    for topic in metadata.topics:
+    for topic in tuple(metadata.topics):
         yield ResourceType.TOPIC, topic
-    for broker_id in metadata.brokers:
+    for broker_id in tuple(metadata.brokers):
         yield ResourceType.BROKER, str(broker_id)
         yield ResourceType.BROKER_LOGGER, str(broker_id)

@@ -7,6 +7,8 @@
 from barnabas.server.context import RequestContext
 from barnabas.server.groups.group import Group
 from barnabas.server.handlers import Versions
+from barnabas.server.turns import Sliced
+from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.list_groups import (
     ListedGroup,
@@ -18,8 +20,12 @@ VERSIONS = Versions(0, 5)
 CLASSIC = "classic"
 
 
-def handle(request: ListGroupsRequest, context: RequestContext) -> ListGroupsResponse:
+def handle(request: ListGroupsRequest, context: RequestContext) -> Sliced[ListGroupsResponse]:
     """Every group that the filters leave."""
+    return Sliced(_list(request, context))
+
+
+def _list(request: ListGroupsRequest, context: RequestContext) -> Steps[ListGroupsResponse]:
     states = {state.lower() for state in request.states_filter}
     types = {kind.lower() for kind in request.types_filter}
     shards = context.broker.groups.shards
@@ -27,11 +33,10 @@ def handle(request: ListGroupsRequest, context: RequestContext) -> ListGroupsRes
     if shards.is_loading:
         response.error_code = int(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
     if not types or CLASSIC in types:
-        response.groups = [
-            _listed(group)
-            for group in shards.groups()
-            if not states or group.state.value.lower() in states
-        ]
+        for group in tuple(shards.groups()):
+            if not states or group.state.value.lower() in states:
+                response.groups.append(_listed(group))
+            yield
     return response
 
 

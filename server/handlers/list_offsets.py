@@ -8,12 +8,16 @@ v0 lists segment start offsets before a time, newest first. Nothing found is off
 error. v4: leader epochs are checked (KIP-320).
 """
 
+from functools import partial
+
 from barnabas.server.context import RequestContext
 from barnabas.server.errors import ApiError, code_of
 from barnabas.server.handlers import Versions
 from barnabas.server.replication.partition import Partition
+from barnabas.server.turns import Sliced, each
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log_offsets import TimestampedOffset
+from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.list_offsets import (
     ListOffsetsPartition,
@@ -33,34 +37,33 @@ NOTHING = TimestampedOffset(-1, -1, -1)
 CONSUMER, DEBUGGING_CONSUMER = -1, -2
 
 
-def handle(request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsResponse:
+def handle(request: ListOffsetsRequest, context: RequestContext) -> Sliced[ListOffsetsResponse]:
     """Look up every partition."""
+    return Sliced(_answer_all(request, context))
+
+
+def _answer_all(request: ListOffsetsRequest, context: RequestContext) -> Steps[ListOffsetsResponse]:
     seen: set[tuple[str, int]] = set()
     twice: set[tuple[str, int]] = set()
     for topic in request.topics:
         for partition in topic.partitions:
             key = (topic.name, partition.partition_index)
             (twice if key in seen else seen).add(key)
-    return ListOffsetsResponse(
-        topics=[
-            ListOffsetsTopicResponse(
-                name=topic.name,
-                partitions=[
-                    _answer(topic.name, partition, request, context, twice)
-                    for partition in topic.partitions
-                ],
-            )
-            for topic in request.topics
-        ]
-    )
+            yield
+    response = ListOffsetsResponse()
+    for topic in request.topics:
+        look_up = partial(_answer, topic.name, request, context, twice)
+        partitions = yield from each(topic.partitions, look_up)
+        response.topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=partitions))
+    return response
 
 
 def _answer(
     topic: str,
-    asked: ListOffsetsPartition,
     request: ListOffsetsRequest,
     context: RequestContext,
     twice: set[tuple[str, int]],
+    asked: ListOffsetsPartition,
 ) -> ListOffsetsPartitionResponse:
     answer = ListOffsetsPartitionResponse(partition_index=asked.partition_index)
     try:

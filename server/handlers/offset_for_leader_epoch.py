@@ -5,10 +5,14 @@
   UNKNOWN_LEADER_EPOCH. Followers truncate by it, consumers find lost records.
 """
 
+from functools import partial
+
 from barnabas.server.context import RequestContext
 from barnabas.server.errors import ApiError, code_of
 from barnabas.server.handlers import Versions
+from barnabas.server.turns import Sliced, each
 from barnabas.storage.errors import StorageError
+from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.offset_for_leader_epoch import (
     EpochEndOffset,
@@ -23,20 +27,24 @@ VERSIONS = Versions(0, 4)
 
 def handle(
     request: OffsetForLeaderEpochRequest, context: RequestContext
-) -> OffsetForLeaderEpochResponse:
+) -> Sliced[OffsetForLeaderEpochResponse]:
     """Look up every partition."""
-    return OffsetForLeaderEpochResponse(
-        topics=[
-            OffsetForLeaderTopicResult(
-                topic=topic.topic,
-                partitions=[_answer(topic.topic, asked, context) for asked in topic.partitions],
-            )
-            for topic in request.topics
-        ]
-    )
+    return Sliced(_answer_all(request, context))
 
 
-def _answer(topic: str, asked: OffsetForLeaderPartition, context: RequestContext) -> EpochEndOffset:
+def _answer_all(
+    request: OffsetForLeaderEpochRequest, context: RequestContext
+) -> Steps[OffsetForLeaderEpochResponse]:
+    response = OffsetForLeaderEpochResponse()
+    for topic in request.topics:
+        look_up = partial(_answer, topic.topic, context)
+        partitions = yield from each(topic.partitions, look_up)
+        result = OffsetForLeaderTopicResult(topic=topic.topic, partitions=partitions)
+        response.topics.append(result)
+    return response
+
+
+def _answer(topic: str, context: RequestContext, asked: OffsetForLeaderPartition) -> EpochEndOffset:
     answer = EpochEndOffset(partition=asked.partition)
     try:
         partition = context.broker.replicas.require(topic, asked.partition)

@@ -8,6 +8,7 @@ import pytest
 
 from barnabas.wire.api import ApiKey, request_class, response_class
 from barnabas.wire.compiler import (
+    STEP_BYTES,
     BuildEmitter,
     Later,
     ParseEmitter,
@@ -17,12 +18,18 @@ from barnabas.wire.compiler import (
 )
 from barnabas.wire.errors import Malformed
 from barnabas.wire.messages.fetch import FetchRequest
+from barnabas.wire.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
 from barnabas.wire.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     Topology,
 )
 from barnabas.wire.primitives import Int32
 from barnabas.wire.strings import String
+from tests.wire.steps import finished
 
 
 def source_of_parse(message: Any, version: int) -> list[str]:
@@ -108,3 +115,23 @@ def test_faults_become_protocol_errors() -> None:
     for value in (1, b"bytes", "\ud800"):
         with pytest.raises(Malformed, match="a value its field cannot hold"):
             build(value, bytearray(), [])
+
+
+def test_what_is_large_is_read_and_written_in_steps() -> None:
+    """A step is a few thousand bytes, whether one array has them or each of many parts."""
+    bound = ListOffsetsRequest.at(9)
+    partitions = [ListOffsetsPartition(partition_index=n, timestamp=-1) for n in range(1000)]
+    few = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name="t", partitions=[])])
+    many = ListOffsetsRequest(
+        replica_id=-1,
+        topics=[ListOffsetsTopic(name="t", partitions=partitions) for _ in range(20)],
+    )
+    for message, least in ((few, 0), (many, 20)):
+        out = bytearray()
+        written = finished(bound.encode_in_steps(message, out, []))
+        assert out == bound.build(message)
+        read = finished(bound.decode_in_steps(memoryview(out), 0))
+        assert read.value == message
+        for steps in (written.steps, read.steps):
+            assert least <= steps <= len(out) // STEP_BYTES
+    assert finished(bound.decode_in_steps(memoryview(out), 0)).steps >= len(out) // STEP_BYTES - 21

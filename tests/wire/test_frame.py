@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from barnabas.wire.connection import receive
 from barnabas.wire.errors import Malformed
 from barnabas.wire.frame import FIRST_BYTES, READ_AHEAD_BYTES, FrameBuffer, FrameTooLarge, frame
 
@@ -180,3 +181,17 @@ def test_a_bad_length_has_no_size(length: bytes) -> None:
     room[:4] = length
     buffer.received(4)
     assert buffer.begun_bytes() == 0
+
+
+def test_a_frame_that_is_served_later_keeps_its_bytes() -> None:
+    buffer = FrameBuffer()
+    receive(buffer, frame(b"first") + frame(b"second") + frame(b"third")[:6])
+    first = buffer.next_frame()
+    buffer.give_away()
+    second = buffer.next_frame()
+    receive(buffer, frame(b"third")[6:])
+    for _ in range(3):
+        receive(buffer, frame(b"x" * 20_000))
+    assert first is not None and second is not None
+    assert [bytes(first), bytes(second)] == [b"first", b"second"]
+    assert [bytes(buffer.next_frame() or b"") for _ in range(2)] == [b"third", b"x" * 20_000]

@@ -19,6 +19,7 @@ from barnabas.wire.arrays import COUNT
 from barnabas.wire.bound import Bound
 from barnabas.wire.errors import Malformed, ProtocolError, Truncated
 from barnabas.wire.header import parse_request_header, parse_response_header
+from tests.wire.steps import finished
 from tests.wire.strategies import Values, all_versions, declared, messages, value
 
 VALUES = 2  # per message and version
@@ -63,6 +64,19 @@ def encode(bound: Bound[Any], message: Any) -> Any:
     return outcome(work)
 
 
+def decode_in_steps(bound: Bound[Any], data: bytes) -> Any:
+    return outcome(lambda: finished(bound.decode_in_steps(memoryview(data), 0)).value)
+
+
+def encode_in_steps(bound: Bound[Any], message: Any) -> Any:
+    def work() -> bytes:
+        out = bytearray()
+        finished(bound.encode_in_steps(message, out, []))
+        return bytes(out)
+
+    return outcome(work)
+
+
 def same(bound: Bound[Any], ours: Any, reference: Any) -> bool:
     """Equal, or equal but for a NaN, which its bytes tell."""
     if ours == reference or isinstance(ours, type) or isinstance(reference, type):
@@ -74,6 +88,8 @@ def assert_paths_agree(place: str, bound: Bound[Any], data: bytes) -> None:
     ours = decode(bound, data)
     reference = outcome(lambda: bound.reference.parse(data))
     assert same(bound, ours, reference), f"{place}: {data.hex()}: {ours}, {reference}"
+    stepped = decode_in_steps(bound, data)
+    assert same(bound, stepped, ours), f"{place}: {data.hex()}: {stepped}, {ours}"
 
 
 def damaged(data: bytes, source: random.Random) -> bytes:
@@ -101,6 +117,8 @@ def test_both_paths_write_the_same_and_read_it_back() -> None:
             assert data == bound.reference.build(each), place
             assert bound.parse(data) == each, place
             assert bound.reference.parse(data) == each, place
+            assert encode_in_steps(bound, each) == data, place
+            assert decode_in_steps(bound, data) == each, place
 
 
 def test_both_paths_agree_on_fields_that_the_version_lacks() -> None:

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from barnabas.wire.arrays import BUDGET, Array
+from barnabas.wire.arrays import Array
 from barnabas.wire.bound import Bound
-from barnabas.wire.codec import Codec
-from barnabas.wire.compiler import MAX_ELEMENTS, MAX_TAGS
+from barnabas.wire.codec import Codec, over_budget
+from barnabas.wire.compiler import MAX_ELEMENTS, MAX_ELEMENTS_IN_STEPS, MAX_TAGS
 from barnabas.wire.errors import Malformed, ProtocolError
 from barnabas.wire.messages.api_versions import ApiVersionsRequest
 from barnabas.wire.messages.metadata import MetadataRequest
@@ -29,6 +29,7 @@ from barnabas.wire.structs import StructCodec
 from barnabas.wire.tags import MANY
 from barnabas.wire.uuids import ZERO_UUID
 from barnabas.wire.varint import write_uvarint
+from tests.wire.steps import finished
 from tests.wire.strategies import all_versions, declared
 
 MEMORY_PER_BYTE = 64
@@ -179,8 +180,18 @@ def test_one_frame_has_at_most_a_million_elements() -> None:
     assert len(bound.parse(data).topics or ()) == MAX_ELEMENTS
     more = (MAX_ELEMENTS + 1).to_bytes(4, "big") + topic * (MAX_ELEMENTS + 1)
     for path in (bound.parse, bound.reference.parse):
-        with pytest.raises(Malformed, match=BUDGET):
+        with pytest.raises(Malformed, match=over_budget(MAX_ELEMENTS)):
             path(more)
+
+
+def test_in_steps_it_is_fewer() -> None:
+    bound = MetadataRequest.at(0)
+    most = MAX_ELEMENTS_IN_STEPS
+    data = most.to_bytes(4, "big") + b"\x00\x00" * most
+    assert len(finished(bound.decode_in_steps(memoryview(data), 0)).value.topics or ()) == most
+    more = (most + 1).to_bytes(4, "big") + b"\x00\x00" * (most + 1)
+    with pytest.raises(Malformed, match=over_budget(most)):
+        finished(bound.decode_in_steps(memoryview(more), 0))
 
 
 def test_all_arrays_of_a_frame_count_together() -> None:
@@ -189,7 +200,7 @@ def test_all_arrays_of_a_frame_count_together() -> None:
     count = 400_000
     topic = b"\x00\x00" + count.to_bytes(4, "big") + partition * count
     data = b"\x00\x00" + bytes(4) + (3).to_bytes(4, "big") + topic * 3
-    with pytest.raises(Malformed, match=BUDGET):
+    with pytest.raises(Malformed, match=over_budget(MAX_ELEMENTS)):
         ProduceRequest.at(0).decode(memoryview(data), 0)
     assert len(ProduceRequest.at(0).parse(data[:9] + b"\x01" + topic).topics) == 1
 
