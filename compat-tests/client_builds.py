@@ -136,7 +136,7 @@ def java_family(version: str, era: str, lacks: Mapping[str, str] | None = None) 
 
     def launch() -> Launch:
         jars = kafka_clients_jars(version)
-        return Launch(java_command(jars, "Client", heap="96m", classes=_java_classes(era)))
+        return Launch(java_command(jars, "Client", heap="256m", classes=_java_classes(era)))
 
     return Family(f"java-{version}", launch, lacks or {})
 
@@ -188,7 +188,7 @@ def ancient_java_family(lacks: Mapping[str, str]) -> Family:
     def launch() -> Launch:
         jars = maven_jars("org.apache.kafka:kafka_2.11:0.8.2.2")
         classes = _compiled("ancient", sources, jars)
-        return Launch(java_command(jars, "Ancient", heap="96m", classes=classes))
+        return Launch(java_command(jars, "Ancient", heap="256m", classes=classes))
 
     return Family("java-0.8.2.2", launch, lacks)
 

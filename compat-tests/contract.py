@@ -94,6 +94,12 @@ def emit_record(received: Received) -> None:
     )
 
 
+def emit_drained(received: Received) -> None:
+    """Print a `drained` event: where a record was, and how long its value is."""
+    size = len(received.record.value or b"")
+    emit("drained", partition=received.partition, offset=received.offset, size=size)
+
+
 def _base64(data: bytes | None) -> str | None:
     return None if data is None else base64.b64encode(data).decode()
 
@@ -152,6 +158,7 @@ class Client(Protocol):
 
     def produce(self, options: argparse.Namespace) -> None: ...
     def consume(self, options: argparse.Namespace) -> Iterable[Received]: ...
+    def drain(self, options: argparse.Namespace) -> Iterable[Received]: ...
     def member(self, options: argparse.Namespace) -> Member: ...
 
 
@@ -225,7 +232,7 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser()
     commands = top.add_subparsers(dest="command", required=True)
     commands.add_parser("batch")
-    for name, add in (("produce", _add_produce), ("consume", _add_consume), ("group", _add_group)):
+    for name, add in _COMMANDS.items():
         command = commands.add_parser(name)
         command.add_argument("--bootstrap", required=True)
         command.add_argument("--topic", required=True)
@@ -263,6 +270,20 @@ def _add_group(command: argparse.ArgumentParser) -> None:
     command.add_argument("--metadata-ms", type=int, default=500)
 
 
+def _add_drain(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--partitions", type=int, default=1)
+    command.add_argument("--count", type=int, default=10)
+    command.add_argument("--timeout-ms", type=int, default=30_000)
+
+
+_COMMANDS = {
+    "produce": _add_produce,
+    "consume": _add_consume,
+    "drain": _add_drain,
+    "group": _add_group,
+}
+
+
 def timestamp_at(options: argparse.Namespace, index: int) -> int | None:
     """The record's timestamp in ms, or None for the client's clock."""
     return None if options.timestamp < 0 else options.timestamp + index
@@ -273,7 +294,7 @@ def read(
 ) -> Iterator[Received]:
     """What `poll` returns, asked for so many at most, until `consume` has its count or no time."""
     deadline, left = time.monotonic() + options.timeout_ms / 1000, options.count
-    while left and time.monotonic() < deadline:
+    while left > 0 and time.monotonic() < deadline:
         for received in poll(left):
             left -= 1
             yield received
@@ -299,6 +320,9 @@ def _run(client: Client, arguments: Sequence[str], control: Control) -> None:
         elif options.command == "consume":
             for received in client.consume(options):
                 emit_record(received)
+        elif options.command == "drain":
+            for received in client.drain(options):
+                emit_drained(received)
         else:
             run_member(client.member(options), options, control)
     except Exception as error:

@@ -78,6 +78,7 @@ NO_HEADERS = "record headers came with message format v2"
 NO_TIMESTAMP = "timestamps came with message format v1"
 NO_ZSTD = "zstd came with kafka 2.1"
 NO_IDEMPOTENCE = "idempotence came with kafka 0.11"
+HARD_LIMIT = "before Fetch v3 nothing is read that is larger than the client's fetch size"
 BEFORE_V1 = {
     "headers": NO_HEADERS,
     "timestamp": NO_TIMESTAMP,
@@ -97,14 +98,18 @@ KAFKA_PYTHON_1 = python_family(
 )
 KAFKA_PYTHON_0 = python_family(
     "kafka-python-old-0.9.5",
-    BEFORE_V1 | {"lz4": "kafka-python 0.9.5 has gzip and snappy"},
+    BEFORE_V1
+    | {"lz4": "kafka-python 0.9.5 has gzip and snappy"}
+    | {"300 KB": HARD_LIMIT, "2 MB": HARD_LIMIT},
     program="simple.py",
     requirements="requirements-0.9.5.txt",
     older_than_python_3_7=True,
 )
 PYKAFKA = python_family(
     "pykafka",
-    BEFORE_V1 | {"lz4": "pykafka makes lz4 blocks that depend on each other; kafka refuses"},
+    BEFORE_V1
+    | {"lz4": "pykafka makes lz4 blocks that depend on each other; kafka refuses"}
+    | {"2 MB": HARD_LIMIT},
 )
 JAVA_2_0 = java_family("2.0.1", "era-2.0", {"zstd": NO_ZSTD})
 JAVA_1_0 = java_family("1.0.2", "era-1.0", {"zstd": NO_ZSTD})
@@ -113,7 +118,7 @@ JAVA_0_10 = java_family(
     "era-0.10",
     {"headers": NO_HEADERS, "zstd": NO_ZSTD, "idempotent": NO_IDEMPOTENCE},
 )
-JAVA_0_8 = ancient_java_family(BEFORE_V1)
+JAVA_0_8 = ancient_java_family(BEFORE_V1 | {"2 MB": HARD_LIMIT})
 
 OLD_FAMILIES = {
     family.name: family

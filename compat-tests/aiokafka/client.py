@@ -133,7 +133,7 @@ class GroupMember:
 
 
 class AioKafka:
-    """The family's three commands."""
+    """The family's commands."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -191,6 +191,24 @@ class AioKafka:
             await consumer.seek_to_beginning(partition)
         else:
             consumer.seek(partition, int(options.start))
+        return consumer
+
+    def drain(self, options: argparse.Namespace) -> Iterator[Received]:
+        consumer = self._loop.run_until_complete(self._with_all(options))
+
+        def poll(_most: int) -> Iterator[Received]:
+            getting = consumer.getmany(timeout_ms=100)
+            return _received(self._loop.run_until_complete(getting))
+
+        yield from contract.read(options, poll)
+        self._loop.run_until_complete(consumer.stop())
+
+    async def _with_all(self, options: argparse.Namespace) -> AIOKafkaConsumer:
+        consumer = AIOKafkaConsumer(bootstrap_servers=options.bootstrap)
+        await consumer.start()
+        places = [TopicPartition(options.topic, number) for number in range(options.partitions)]
+        consumer.assign(places)
+        await consumer.seek_to_beginning(*places)
         return consumer
 
     def member(self, options: argparse.Namespace) -> GroupMember:

@@ -38,6 +38,8 @@ public final class Ancient {
             produce(options);
         } else if (command.equals("consume")) {
             consume(options);
+        } else if (command.equals("drain")) {
+            drain(options);
         } else {
             throw new IllegalArgumentException("0.8.2.2 has no " + command);
         }
@@ -100,6 +102,40 @@ public final class Ancient {
                 left--;
             }
         }
+    }
+
+    /** SimpleConsumer asks for what it is told to; the size is what the high-level one defaults to. */
+    private static void drain(Contract.Options options) throws Exception {
+        String[] address = options.text("bootstrap").split(":");
+        SimpleConsumer consumer =
+                new SimpleConsumer(address[0], Integer.parseInt(address[1]), 10_000, FETCH_BYTES, "ancient");
+        try {
+            long[] next = new long[(int) options.number("partitions", 1)];
+            long left = options.number("count", 10);
+            long deadline = System.currentTimeMillis() + options.number("timeout-ms", 30_000);
+            while (left > 0 && System.currentTimeMillis() < deadline) {
+                left -= drainOnce(consumer, options.text("topic"), next);
+            }
+        } finally {
+            consumer.close();
+        }
+    }
+
+    private static long drainOnce(SimpleConsumer consumer, String topic, long[] next) {
+        FetchRequestBuilder builder = new FetchRequestBuilder().clientId("ancient").maxWait(WAIT_MS).minBytes(1);
+        for (int partition = 0; partition < next.length; partition++) {
+            builder.addFetch(topic, partition, next[partition], FETCH_BYTES);
+        }
+        FetchResponse answer = consumer.fetch(builder.build());
+        long count = 0;
+        for (int partition = 0; partition < next.length; partition++) {
+            for (MessageAndOffset found : answer.messageSet(topic, partition)) {
+                Contract.emitDrained(partition, found.offset(), found.message().payloadSize());
+                next[partition] = found.nextOffset();
+                count++;
+            }
+        }
+        return count;
     }
 
     private static Iterable<MessageAndOffset> fetch(

@@ -29,6 +29,9 @@ public final class Client {
             case "consume":
                 consume(options);
                 break;
+            case "drain":
+                drain(options);
+                break;
             case "group":
                 new Member(options).run(control);
                 break;
@@ -94,6 +97,28 @@ public final class Client {
         while (left > 0 && System.currentTimeMillis() < deadline) {
             for (ConsumerRecord<byte[], byte[]> record : Era.poll(consumer, 50)) {
                 if (left-- > 0) emit(record);
+            }
+        }
+    }
+
+    private static void drain(Contract.Options options) {
+        List<TopicPartition> partitions = new ArrayList<>();
+        for (int number = 0; number < options.number("partitions", 1); number++) {
+            partitions.add(new TopicPartition(options.text("topic"), number));
+        }
+        Properties settings = new Properties();
+        settings.put("bootstrap.servers", options.text("bootstrap"));
+        settings.put("enable.auto.commit", false); // there is no group
+        try (KafkaConsumer<byte[], byte[]> consumer = consumer(settings)) {
+            consumer.assign(partitions);
+            consumer.seekToBeginning(partitions);
+            long left = options.number("count", 10);
+            long deadline = System.currentTimeMillis() + options.number("timeout-ms", 30_000);
+            while (left > 0 && System.currentTimeMillis() < deadline) {
+                for (ConsumerRecord<byte[], byte[]> record : Era.poll(consumer, 50)) {
+                    Contract.emitDrained(record.partition(), record.offset(), record.value().length);
+                    left--;
+                }
             }
         }
     }

@@ -162,6 +162,10 @@ final class Contract {
         emit("acked", ",\"index\":" + index + ",\"partition\":" + partition + ",\"offset\":" + offset);
     }
 
+    static void emitDrained(int partition, long offset, int size) {
+        emit("drained", ",\"partition\":" + partition + ",\"offset\":" + offset + ",\"size\":" + size);
+    }
+
     static void emitRecord(
             String topic, int partition, long offset, long timestamp, byte[] key, byte[] value,
             List<Map.Entry<String, byte[]>> headers) {

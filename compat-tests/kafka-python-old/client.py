@@ -56,6 +56,19 @@ class KafkaPythonOld:
         yield from contract.read(options, poll)
         consumer.close()
 
+    def drain(self, options: argparse.Namespace) -> Iterator[Received]:
+        consumer = KafkaConsumer(bootstrap_servers=options.bootstrap)
+        places = [TopicPartition(options.topic, number) for number in range(options.partitions)]
+        consumer.assign(places)
+        consumer.seek_to_beginning(*places)
+
+        def poll(_most: int) -> Iterator[Received]:
+            for records in consumer.poll(timeout_ms=100).values():
+                yield from map(_received, records)
+
+        yield from contract.read(options, poll)
+        consumer.close()
+
     def member(self, options: argparse.Namespace) -> contract.Member:
         raise NotImplementedError("groups are the newest kafka-python's part")
 

@@ -58,6 +58,20 @@ class KafkaPythonSimple:
         yield from contract.read(options, poll)
         client.close()
 
+    def drain(self, options: argparse.Namespace) -> Iterator[Received]:
+        client = KafkaClient(options.bootstrap)
+        consumer = SimpleConsumer(client, b"drain", options.topic.encode(), auto_commit=False)
+        consumer.provide_partition_info()
+        consumer.seek(0, 0)
+
+        def poll(most: int) -> Iterator[Received]:
+            for partition, found in consumer.get_messages(most, timeout=0.1):
+                record = Record(found.message.key, found.message.value, [])
+                yield Received(options.topic, partition, found.offset, -1, record)
+
+        yield from contract.read(options, poll)
+        client.close()
+
     def member(self, options: argparse.Namespace) -> contract.Member:
         raise NotImplementedError("0.9.5 has no groups")
 

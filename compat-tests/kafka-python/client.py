@@ -118,7 +118,7 @@ def _report_to(offsets: Offsets) -> Callable[[object, object], None]:
 
 
 class KafkaPython:
-    """The family's three commands."""
+    """The family's commands."""
 
     def produce(self, options: argparse.Namespace) -> None:
         producer = KafkaProducer(
@@ -157,6 +157,14 @@ class KafkaPython:
         yield from contract.read(
             options, lambda most: _received(consumer.poll(timeout_ms=100, max_records=most))
         )
+        consumer.close()
+
+    def drain(self, options: argparse.Namespace) -> Iterator[Received]:
+        consumer = KafkaConsumer(bootstrap_servers=options.bootstrap)
+        places = [TopicPartition(options.topic, number) for number in range(options.partitions)]
+        consumer.assign(places)
+        consumer.seek_to_beginning(*places)
+        yield from contract.read(options, lambda _: _received(consumer.poll(timeout_ms=100)))
         consumer.close()
 
     def member(self, options: argparse.Namespace) -> GroupMember:

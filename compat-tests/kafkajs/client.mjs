@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import kafkajs from 'kafkajs'
 import { installCodecs, TYPES } from './codecs.mjs'
-import { emit, emitRecord, main, pause, recordAt } from './contract.mjs'
+import { emit, emitDrained, emitRecord, main, pause, recordAt } from './contract.mjs'
 import { group } from './member.mjs'
 
 const { Kafka, logLevel, Partitioners } = kafkajs
@@ -89,5 +89,21 @@ async function consume(options) {
   await consumer.disconnect()
 }
 
+async function drain(options) {
+  let left = options.count
+  const consumer = connect(options).consumer({ groupId: randomUUID() })
+  await consumer.connect()
+  await consumer.subscribe({ topic: options.topic, fromBeginning: true })
+  await consumer.run({
+    eachMessage: async ({ partition, message }) => {
+      if (left > 0) emitDrained(partition, message)
+      left -= 1
+    },
+  })
+  const deadline = Date.now() + options.timeoutMs
+  while (left > 0 && Date.now() < deadline) await pause(5)
+  await consumer.disconnect()
+}
+
 await installCodecs()
-await main({ produce, consume, group: (options, control) => group(connect(options), options, control) })
+await main({ produce, consume, drain, group: (options, control) => group(connect(options), options, control) })

@@ -5,6 +5,7 @@ import readline from 'node:readline'
 const DEFAULTS = {
   produce: { partition: -1, count: 10, prefix: 'p', codec: 'none', acks: 'all', idempotent: 0, timestamp: -1 },
   consume: { partition: 0, from: 'earliest', count: 10, timeoutMs: 10_000 },
+  drain: { partitions: 1, count: 10, timeoutMs: 30_000 },
   group: {
     assignor: 'range', commit: 'none', from: 'earliest', count: 0, idleMs: 0, timeoutMs: 60_000,
     sessionMs: 6_000, metadataMs: 500,
@@ -47,6 +48,10 @@ export function emitRecord(topic, partition, message) {
     topic, partition, offset: Number(message.offset), timestamp: Number(message.timestamp),
     key: base64(message.key), value: base64(message.value), headers,
   })
+}
+
+export function emitDrained(partition, message) {
+  emit('drained', { partition, offset: Number(message.offset), size: message.value.length })
 }
 
 function base64(bytes) {

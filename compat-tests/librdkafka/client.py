@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import contract
 from confluent_kafka import (
+    OFFSET_BEGINNING,
     TIMESTAMP_NOT_AVAILABLE,
     Consumer,
     KafkaError,
@@ -128,7 +129,7 @@ def _group_settings(options: argparse.Namespace) -> dict[str, object]:
 
 
 class Librdkafka:
-    """The family's three commands."""
+    """The family's commands."""
 
     def produce(self, options: argparse.Namespace) -> None:
         producer = Producer(
@@ -166,6 +167,13 @@ class Librdkafka:
         start = -2 if options.start == "earliest" else int(options.start)
         consumer.assign([TopicPartition(options.topic, options.partition, start)])
         yield from contract.read(options, lambda most: _valid(consumer.consume(most, timeout=0.05)))
+        consumer.close()
+
+    def drain(self, options: argparse.Namespace) -> Iterator[Received]:
+        consumer = Consumer({"bootstrap.servers": options.bootstrap, "group.id": "drain"})
+        topic, numbers = options.topic, range(options.partitions)
+        consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in numbers])
+        yield from contract.read(options, lambda most: _valid(consumer.consume(most, timeout=0.1)))
         consumer.close()
 
     def member(self, options: argparse.Namespace) -> GroupMember:

@@ -60,6 +60,19 @@ class PyKafka:
             yield Received(options.topic, options.partition, message.offset, -1, record)
         consumer.stop()
 
+    def drain(self, options: argparse.Namespace) -> Iterator[Received]:
+        client = KafkaClient(hosts=options.bootstrap)  # topics hold it by a weak reference
+        consumer = client.topics[options.topic].get_simple_consumer(
+            consumer_timeout_ms=options.timeout_ms
+        )
+        for _ in range(options.count):
+            message = consumer.consume()
+            if message is None:
+                break
+            record = Record(message.partition_key, message.value, [])
+            yield Received(options.topic, message.partition_id, message.offset, -1, record)
+        consumer.stop()
+
     def member(self, options: argparse.Namespace) -> contract.Member:
         raise NotImplementedError("pykafka's balanced consumers are another issue's part")
 

@@ -3,7 +3,8 @@
 * KIP-74: the first partition with data gives its first batch whole, whatever the limits say.
   Any other partition gives no bytes where its first batch does not fit: a client takes bytes
   without a whole batch for records too large, or passes over the partition without a word. Only
-  behind a whole batch may a cut one follow. Before v3 limits are hard and cut the first, too.
+  behind a whole batch may a cut one follow. Before v3 a partition's limit is hard and cuts the
+  first, too; what other partitions have left of the answer does not (in Kafka it does).
 * Waits up to `max_wait_ms` for `min_bytes`; an error or a diverging epoch answers at once.
 * v0-v1 understand message format 0, v2-v3 format 1: newer batches are converted.
 * v4: isolation level, aborted transactions (KIP-98). v7: sessions (KIP-227).
@@ -244,7 +245,9 @@ class _Fetch:
             self.bound,
             nothing_yet and self.version > 2,
         )
-        if result.first_entry_incomplete and self.version > 2:
+        if result.first_entry_incomplete and (
+            self.version > 2 or (not nothing_yet and left_bytes < wanted.max_bytes)
+        ):
             return 0
         if result.aborted_transactions is not None:
             answer.aborted_transactions = [

@@ -17,7 +17,7 @@ import (
 // Options are the arguments of one command.
 type Options struct {
 	Bootstrap, Topic          string
-	Partition                 int
+	Partition, Partitions     int
 	Count                     int
 	Prefix, Codec, Acks       string
 	Idempotent                bool
@@ -35,13 +35,16 @@ func parse(command string, words []string) (*Options, error) {
 	set.StringVar(&o.Bootstrap, "bootstrap", "", "")
 	set.StringVar(&o.Topic, "topic", "", "")
 	partition, timeout, count := -1, 60_000, 0
-	if command != "group" {
-		count, timeout = 10, 10_000
-	}
-	if command == "consume" {
-		partition = 0
+	switch command {
+	case "produce":
+		count = 10
+	case "consume":
+		partition, count, timeout = 0, 10, 10_000
+	case "drain":
+		count, timeout = 10, 30_000
 	}
 	set.IntVar(&o.Partition, "partition", partition, "")
+	set.IntVar(&o.Partitions, "partitions", 1, "")
 	set.IntVar(&o.Count, "count", count, "")
 	set.StringVar(&o.Prefix, "prefix", "p", "")
 	set.StringVar(&o.Codec, "codec", "none", "")
@@ -155,6 +158,11 @@ func EmitRecord(r Received) {
 	})
 }
 
+// EmitDrained prints where a record was and how long its value is.
+func EmitDrained(partition int32, offset int64, size int) {
+	Emit("drained", map[string]any{"partition": partition, "offset": offset, "size": size})
+}
+
 // EmitPartitions prints "assigned" or "revoked".
 func EmitPartitions(event string, partitions []Place) {
 	if partitions == nil {
@@ -180,6 +188,7 @@ func EmitCommit(offsets Offsets, err error) {
 type Program struct {
 	Produce func(*Options) error
 	Consume func(*Options) error
+	Drain   func(*Options) error
 	Join    func(*Options) (Member, error)
 }
 
@@ -214,6 +223,8 @@ func runCommand(program Program, words []string, control *control) error {
 		return program.Produce(options)
 	case "consume":
 		return program.Consume(options)
+	case "drain":
+		return program.Drain(options)
 	case "group":
 		return runMember(program, options, control)
 	}

@@ -32,7 +32,7 @@ var balancers = map[string]kgo.GroupBalancer{
 }
 
 func main() {
-	contract.Main(contract.Program{Produce: produce, Consume: consume, Join: join})
+	contract.Main(contract.Program{Produce: produce, Consume: consume, Drain: drain, Join: join})
 }
 
 func produce(o *contract.Options) error {
@@ -122,6 +122,31 @@ func consume(o *contract.Options) error {
 		}
 		for _, record := range records {
 			contract.EmitRecord(record)
+		}
+		left -= len(records)
+	}
+	return nil
+}
+
+func drain(o *contract.Options) error {
+	client, err := kgo.NewClient(
+		kgo.SeedBrokers(o.Bootstrap),
+		kgo.ConsumeTopics(o.Topic),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+	)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(o.TimeoutMs)*time.Millisecond)
+	defer cancel()
+	for left := o.Count; left > 0 && ctx.Err() == nil; {
+		records, err := received(client.PollFetches(ctx))
+		if err != nil {
+			return err
+		}
+		for _, record := range records {
+			contract.EmitDrained(record.Partition, record.Offset, len(record.Value))
 		}
 		left -= len(records)
 	}

@@ -22,7 +22,7 @@ var acks = map[string]kafka.RequiredAcks{
 }
 
 func main() {
-	contract.Main(contract.Program{Produce: produce, Consume: consume, Join: join})
+	contract.Main(contract.Program{Produce: produce, Consume: consume, Drain: drain, Join: join})
 }
 
 func produce(o *contract.Options) error {
@@ -125,6 +125,40 @@ func consume(o *contract.Options) error {
 			return err
 		}
 		contract.EmitRecord(received(message))
+	}
+	return nil
+}
+
+func drain(o *contract.Options) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(o.TimeoutMs)*time.Millisecond)
+	defer cancel()
+	messages := make(chan kafka.Message)
+	for partition := range o.Partitions {
+		reader := kafka.NewReader(kafka.ReaderConfig{
+			Brokers: []string{o.Bootstrap}, Topic: o.Topic, Partition: partition,
+		})
+		defer func() { go reader.Close() }() // it waits for its long poll, ten seconds by default
+		go func() {
+			for {
+				message, err := reader.ReadMessage(ctx)
+				if err != nil {
+					return
+				}
+				select {
+				case messages <- message:
+				case <-ctx.Done():
+					return
+				}
+			}
+		}()
+	}
+	for left := o.Count; left > 0; left-- {
+		select {
+		case message := <-messages:
+			contract.EmitDrained(int32(message.Partition), message.Offset, len(message.Value))
+		case <-ctx.Done():
+			return nil
+		}
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ var acks = map[string]sarama.RequiredAcks{
 }
 
 func main() {
-	contract.Main(contract.Program{Produce: produce, Consume: consume, Join: join})
+	contract.Main(contract.Program{Produce: produce, Consume: consume, Drain: drain, Join: join})
 }
 
 func newConfig() *sarama.Config {
@@ -127,6 +127,41 @@ func consume(o *contract.Options) error {
 		select {
 		case message := <-partition.Messages():
 			contract.EmitRecord(received(message))
+		case <-deadline:
+			return nil
+		}
+	}
+	return nil
+}
+
+func drain(o *contract.Options) error {
+	consumer, err := sarama.NewConsumer([]string{o.Bootstrap}, sarama.NewConfig())
+	if err != nil {
+		return err
+	}
+	defer consumer.Close()
+	messages, stop := make(chan *sarama.ConsumerMessage), make(chan struct{})
+	defer close(stop)
+	for number := range o.Partitions {
+		partition, err := consumer.ConsumePartition(o.Topic, int32(number), sarama.OffsetOldest)
+		if err != nil {
+			return err
+		}
+		defer partition.AsyncClose()
+		go func() {
+			for message := range partition.Messages() {
+				select {
+				case messages <- message:
+				case <-stop:
+				}
+			}
+		}()
+	}
+	deadline := time.After(time.Duration(o.TimeoutMs) * time.Millisecond)
+	for left := o.Count; left > 0; left-- {
+		select {
+		case message := <-messages:
+			contract.EmitDrained(message.Partition, message.Offset, len(message.Value))
 		case <-deadline:
 			return nil
 		}

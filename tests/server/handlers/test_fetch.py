@@ -113,6 +113,19 @@ def test_before_version_3_limits_are_hard(
         assert batches_of(answers[topic, index]) == []
 
 
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_before_version_3_the_answers_own_limit_cuts_no_first_batch(version: int) -> None:
+    with Broker({"fetch.max.bytes": 4096, "log.retention.ms": -1}) as broker:
+        broker.create_topic("t", 3)
+        with RawClient(broker.port) as client:
+            for partition in range(3):
+                produce(client, "t", make_batch(b"x" * 3000), partition=partition)
+            wanted = [("t", index, 0, 1 << 20) for index in (0, 1, 2)]
+            answers = fetched(fetch(client, *wanted, version=version))
+            assert [len(batches_of(answers["t", index])) for index in range(3)] == [1, 0, 0]
+            assert data_of(answers["t", 1]) == data_of(answers["t", 2]) == b""
+
+
 @pytest.mark.parametrize("isolation_level", [0, 1])
 def test_a_partition_that_had_no_room_comes_first_the_next_time(
     client: RawClient, limits_topic: tuple[str, int], isolation_level: int
