@@ -158,6 +158,7 @@ class Loader(Recovery):
         self.log_end_offset = end
         self.recovery_point = end if self._clean_shutdown else min(self.recovery_point, end)
         self._settle_epochs_and_producers()
+        self._sync_recovered()
 
     def _end_of_last_segment(self) -> int:
         """The log end offset; a last segment that is not sound after all is recovered."""

@@ -23,6 +23,7 @@ from barnabas.storage.errors import (
     is_out_of_descriptors,
 )
 from barnabas.storage.file_slice import FileCache
+from barnabas.storage.fs import sync_directory
 from barnabas.storage.index_checks import check_time_entry
 from barnabas.storage.leader_epochs import LeaderEpochs
 from barnabas.storage.load_job import LoadReport
@@ -203,6 +204,10 @@ class LogState:
             rebuild_indexes(segment)
         except CorruptBatch as bad:
             raise bad.located(self.topic_partition) from None
+        if segment is not self._active:
+            # Below the recovery point no flush looks at it again.
+            segment.sync()
+            sync_directory(self.fs, self.directory)
 
     def _largest_timestamp(self, segment: Segment) -> tuple[int, int]:
         try:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from barnabas.storage.batch_reader import read_batches
 from barnabas.storage.errors import CorruptBatch
 from barnabas.storage.file_slice import FileCache
-from barnabas.storage.fs import remove_path
+from barnabas.storage.fs import remove_path, sync_directory
 from barnabas.storage.leader_epochs import LeaderEpochs
 from barnabas.storage.load_job import FAR, LoadJob, LoadReport, TooMuchHere
 from barnabas.storage.producer_rebuild import rebuild_producers
@@ -105,6 +105,21 @@ class Recovery:
             if self._recover(segment):
                 self._drop(unflushed[number + 1 :])
                 return
+
+    def _sync_recovered(self) -> None:
+        """Make durable what was made anew below the recovery point: no flush will look there."""
+        unflushed = []
+        if self.recovery_point < self.log_end_offset:
+            unflushed = self.segments.between(self.recovery_point, FAR)
+        recovered = [
+            segment
+            for segment in self.segments
+            if segment.base_offset in self.report.recovered_segments and segment not in unflushed
+        ]
+        for segment in recovered:
+            segment.sync()
+        if recovered:
+            sync_directory(self.files.fs, self._directory)
 
     def _drop(self, segments: list[Segment]) -> None:
         fs = self.files.fs

@@ -67,12 +67,12 @@ class Segment(SegmentSearch):
 
     def reset_indexes(self) -> None:
         """Empty all indexes, whatever their files hold; recovery fills them again."""
-        self.name_changes += 1
         self.transaction_index.reset()
         self.reset_offset_and_time_index()
 
     def reset_offset_and_time_index(self) -> None:
         """Empty the two sparse indexes, whatever their files hold."""
+        self.name_changes += 1
         self._offset_index.start_empty()
         self._time_index.start_empty()
         self._indexes_loaded = True

@@ -12,7 +12,7 @@ from barnabas.storage.child_process import ChildProcess
 from barnabas.storage.directory_lock import DirectoryLock
 from barnabas.storage.errors import LogDirectoryLocked
 from barnabas.storage.file_slice import FileCache
-from barnabas.storage.fs import REAL
+from barnabas.storage.fs import REAL, FileSystem
 from barnabas.storage.load_job import LoadJob, Recovered, RecoveryFailed
 from barnabas.storage.loader import Loader
 from barnabas.storage.log import Log
@@ -84,6 +84,68 @@ def test_what_a_child_has_recovered_opens_like_the_rest(tmp_path: Path) -> None:
     assert flush is not None and flush.directory == str(copy)
 
 
+class Syncs:
+    """File calls that note what is synced."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.fs = FileSystem(fsync=self._fsync)
+
+    def _fsync(self, fd: int) -> None:
+        os.fsync(fd)
+        self.names.append(Path(f"/proc/self/fd/{fd}").readlink().name)
+
+
+def index_names(directory: Path) -> set[str]:
+    return {path.name for path in directory.iterdir() if path.suffix in (".index", ".timeindex")}
+
+
+def test_what_a_child_has_made_anew_is_synced_before_the_recovery_point_passes(
+    tmp_path: Path,
+) -> None:
+    directory = crashed_log(tmp_path / "a")
+    (result,) = recover_in_children([job_for(directory)], 1)
+    assert isinstance(result, Recovered)
+    disk = Syncs()
+    loader = Loader(FileCache(disk.fs), job_for(directory))
+    loader.load_recovered(result)
+    log = Log.of(loader, "t-0")
+    assert log.recovery_point == 0 and len(index_names(directory)) > 4
+    disk.names.clear()
+    log.flush()
+    assert log.recovery_point == log.log_end_offset
+    assert {"t-0", *index_names(directory)} <= set(disk.names)
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_what_is_made_anew_below_the_recovery_point_is_synced_at_once(
+    tmp_path: Path, clean: bool
+) -> None:
+    log = open_log(tmp_path)
+    fill(log, 30, 2)
+    log.close()
+    directory = tmp_path / "t-0"
+    (directory / f"{0:020d}.index").unlink()
+    disk = Syncs()
+    job = LoadJob(str(directory), config(), NOW_MS, clean, log.log_end_offset, 0, 86_400_000)
+    Loader(FileCache(disk.fs), job).load()
+    assert {"t-0", f"{0:020d}.index", f"{0:020d}.timeindex"} <= set(disk.names)
+
+
+def test_what_is_mended_while_it_is_used_is_synced_too(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    fill(log, 30, 2)
+    log.close()
+    (tmp_path / "t-0" / f"{0:020d}.index").write_bytes(bytes(7))
+    disk = Syncs()
+    log = Log.open(str(tmp_path / "t-0"), "t-0", config(), NOW_MS, fs=disk.fs, recovery_point=60)
+    log.update_high_watermark(60)
+    disk.names.clear()
+    assert log.read(2, 1).records is not None
+    assert {"t-0", f"{0:020d}.index", f"{0:020d}.timeindex"} <= set(disk.names)
+    log.close()
+
+
 def test_many_logs_share_few_children(tmp_path: Path) -> None:
     jobs = [job_for(crashed_log(tmp_path / f"{number}")) for number in range(7)]
     results = recover_in_children(jobs, 2)
@@ -133,7 +195,7 @@ PARENT = """
 import sys
 from barnabas.storage.child_process import ChildProcess
 from barnabas.storage.directory_lock import DirectoryLock
-from barnabas.storage.fs import REAL
+from barnabas.storage.fs import REAL, FileSystem
 lock = DirectoryLock(REAL, sys.argv[1])
 child = ChildProcess("barnabas.storage.recovery_process", [lock.fd])
 print(child.pid, flush=True)
