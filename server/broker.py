@@ -128,7 +128,7 @@ class Broker:
             topics = await self.registry.topics.read_all()
             is_stray = stray_finder({n: t.assignment for n, t in topics.items()}, self.broker_id)
             await open_disks(
-                self.disks, self.topic_settings, self.clock.now_ms(),
+                self.disks, self.topic_settings, self.clock,
                 broker_id=self.broker_id, cluster_id=self.metadata.cluster_id,
                 is_stray=is_stray, log=self.log,
             )  # fmt: skip
@@ -165,9 +165,9 @@ class Broker:
     async def settle(self) -> None:
         """Carry out everything that is due by now, background work included."""
         for _ in range(MOST_SETTLING_ROUNDS):
-            due_ms = self.disks.background(self.clock.now_ms())
+            due_ms = self.log_keeper.look()
             await asyncio.sleep(0)
-            if due_ms > self.clock.now_ms() and self.disks.is_idle:
+            if due_ms > self.clock.monotonic_ms() and self.disks.is_idle:
                 return
             await self.log_keeper.idle()
 
@@ -185,7 +185,9 @@ class Broker:
             if self._shared_ensemble is None:
                 path = Path(self.config.data_dirs[0]) / JOURNAL_NAME
                 worker = self.log_keeper.run if self.config.barnabas_registry_sync else None
-                self._own_ensemble = Ensemble(self.clock.now_ms, path, worker=worker)
+                self._own_ensemble = Ensemble(
+                    self.clock.now_ms, path, worker=worker, monotonic_ms=self.clock.monotonic_ms
+                )
         except (JournalCorrupt, OSError) as error:
             self._let_go()
             raise StartFailed(f"the registry cannot be opened: {error}") from None

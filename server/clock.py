@@ -6,7 +6,8 @@ at the old time and is pushed again, so a session timer that thousands of heartb
 one heap operation per session timeout, not per heartbeat. A cancelled timer's entry stays until
 it surfaces or until dead entries outnumber live ones, when the heap is rebuilt.
 
-Deadlines are milliseconds of `monotonic_ms`, which no change of the system's date can move.
+Deadlines are milliseconds of `monotonic_ms`, which no change of the system's date can move;
+`now_ms` is for timestamps and for how old they are.
 """
 
 import asyncio
@@ -15,11 +16,13 @@ from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 from typing import Final
 
-from barnabas.server.units import parse_duration_ms
+from barnabas.server.units import parse_duration_ms, parse_jump_ms
 
 Callback = Callable[[], object]
 
 NEVER: Final = float("inf")
+LATEST_MS: Final = 253_402_300_799_999
+"""The end of the year 9999."""
 SLACK_MS: Final = 0.001
 """The event loop may wake us this much early; a timer that close to its deadline is due."""
 MOST_CALLS_AT_ONE_INSTANT: Final = 100_000
@@ -68,6 +71,7 @@ class Clock:
         self._order = 0
         self._dead = 0
         self._advanced_ms = 0.0
+        self._jumped_ms = 0.0
 
     def now_ms(self) -> int:
         """Milliseconds since 1970, as record timestamps count them."""
@@ -116,6 +120,17 @@ class Clock:
             if callback := self._take_due(due_ms):
                 callback()
         self._move_to(end_ms)
+
+    def jump(self, duration: float | str) -> None:
+        """Set the date alone forward by `duration` (as of `advance`), or back, for tests.
+
+        That is what an operator does, or a time server: nothing falls due by it. Raises
+        ValueError.
+        """
+        span_ms = parse_jump_ms(duration) if isinstance(duration, str) else duration
+        if not 0 <= self.now_ms() + span_ms <= LATEST_MS:
+            raise ValueError(f"a date is between 1970 and 9999: {duration}")
+        self._jumped_ms += span_ms
 
     def timer_count(self) -> int:
         """How many timers are set."""
@@ -179,7 +194,7 @@ class LoopClock(Clock):
         self._alarm_ms = NEVER
 
     def now_ms(self) -> int:
-        return int(time.time() * 1000 + self._advanced_ms)
+        return int(time.time() * 1000 + self._advanced_ms + self._jumped_ms)
 
     def monotonic_ms(self) -> float:
         return time.monotonic() * 1000 + self._advanced_ms
@@ -241,7 +256,7 @@ class ManualClock(Clock):
         self._start_ms = now_ms
 
     def now_ms(self) -> int:
-        return int(self._start_ms + self._advanced_ms)
+        return int(self._start_ms + self._advanced_ms + self._jumped_ms)
 
     def monotonic_ms(self) -> float:
         return self._advanced_ms

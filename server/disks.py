@@ -1,5 +1,6 @@
 """The data directories as the broker's settings want them: made, locked, opened."""
 
+from barnabas.server.clock import Clock
 from barnabas.server.config import BrokerConfig
 from barnabas.server.configs.topic_settings import TopicSettings
 from barnabas.server.log_keeper import LogKeeper, log_manager_config
@@ -40,7 +41,7 @@ def lock_disks(disks: LogManager) -> None:
 async def open_disks(
     disks: LogManager,
     settings: TopicSettings,
-    now_ms: int,
+    clock: Clock,
     *,
     broker_id: int,
     cluster_id: str,
@@ -53,7 +54,10 @@ async def open_disks(
     """
     config_of = await settings.read_all()
     try:
-        disks.open(config_of, now_ms, broker_id=broker_id, cluster_id=cluster_id, is_stray=is_stray)
+        disks.open(
+            config_of, clock.now_ms(), int(clock.monotonic_ms()),
+            broker_id=broker_id, cluster_id=cluster_id, is_stray=is_stray,
+        )  # fmt: skip
     except (InconsistentLogDirectory, LogDirectoryFailed) as error:
         raise StartFailed(f"{error}; see `log.dirs`") from None
     except TooManyOpenFiles as error:

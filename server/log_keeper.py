@@ -50,6 +50,11 @@ class LogKeeper:
         """Begin to look after the logs."""
         self._tick()
 
+    def look(self) -> int:
+        """Do a slice of what is due; when to look again, by `clock.monotonic_ms`."""
+        clock = self._clock
+        return self.manager.background(clock.now_ms(), int(clock.monotonic_ms()))
+
     async def complete(self) -> None:
         """Before a clean stop: flush the logs, many at a time, for closing waits for each.
 
@@ -111,10 +116,9 @@ class LogKeeper:
     def _tick(self) -> None:
         if self._stopped:
             return
-        now_ms = self._clock.now_ms()
         pause_ms = LONGEST_PAUSE_MS
         try:
-            pause_ms = min(pause_ms, self.manager.background(now_ms) - now_ms)
+            pause_ms = min(pause_ms, self.look() - self._clock.monotonic_ms())
         except Exception as error:
             self._on_error(error)
         self._clock.call_later(max(1.0, pause_ms), self._tick, coalesces=True)

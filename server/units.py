@@ -21,6 +21,13 @@ _MS = {
 _TERM = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*,?", re.IGNORECASE)
 
 
+def parse_jump_ms(text: str) -> float:
+    """Milliseconds in a duration that may go back, as "-1 day"; ValueError when it is none."""
+    forward = text.strip().removeprefix("-")
+    ms = parse_duration_ms(forward)
+    return -ms if forward != text.strip() else ms
+
+
 def parse_duration_ms(text: str) -> float:
     """Milliseconds in e.g. "2 days", "1h 30m" or "250 ms"; ValueError when it is none."""
     total_ms, position = 0.0, 0

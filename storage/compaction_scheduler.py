@@ -71,14 +71,14 @@ class CompactionScheduler:
         """Logs that cannot be compacted, and why."""
         self._begin_ms = self._poll_ms = FOREVER
 
-    def start(self, now_ms: int) -> None:
+    def start(self, monotonic_ms: int) -> None:
         """Begin to look for dirty logs."""
         if self.config.cleaner_enable:
-            self._begin_ms = now_ms
+            self._begin_ms = monotonic_ms
 
     @property
     def due_ms(self) -> int:
-        """When to call `run` again, at the latest."""
+        """When to call `run` again, at the latest, by the monotonic clock."""
         return min(self._begin_ms if self._has_room else FOREVER, self._poll_ms)
 
     @property
@@ -94,14 +94,17 @@ class CompactionScheduler:
         """A descriptor that turns readable when `run` has something to do, if there is one."""
         return self._running[0].compactor.fileno() if self._running else None
 
-    def run(self, now_ms: int) -> None:
-        """Take what compactions have brought; begin others when it is time."""
+    def run(self, now_ms: int, monotonic_ms: int) -> None:
+        """Take what compactions have brought; begin others when it is time.
+
+        `now_ms` tells how old records are, `monotonic_ms` whether it is time.
+        """
         room = self.config.cleaner_threads - len(self._running)
         for running in self._running.copy():
             self._take_events(running, now_ms)
-        self._poll_ms = now_ms + POLL_MS if self._running else FOREVER
-        while room > 0 and self._begin_ms <= now_ms:
-            self._begin(now_ms)
+        self._poll_ms = monotonic_ms + POLL_MS if self._running else FOREVER
+        while room > 0 and self._begin_ms <= monotonic_ms:
+            self._begin(now_ms, monotonic_ms)
             room -= 1
 
     def close(self) -> None:
@@ -139,11 +142,11 @@ class CompactionScheduler:
 
     # --- beginning ---------------------------------------------------------------------
 
-    def _begin(self, now_ms: int) -> None:
+    def _begin(self, now_ms: int, monotonic_ms: int) -> None:
         chosen = choose(self.candidates(now_ms))
         if chosen is None:
             self._close_spare()
-            self._begin_ms = now_ms + self.config.cleaner_backoff_ms
+            self._begin_ms = monotonic_ms + self.config.cleaner_backoff_ms
             return
         log = self._log_of(chosen.topic_partition)
         job, segments = job_of(log, chosen, self.config, now_ms)
@@ -156,7 +159,7 @@ class CompactionScheduler:
         compactor = self._spare.pop() if self._spare else self._compactor.another()
         self._running.append(_Running(log, segments, compactor))
         compactor.submit(job)
-        self._poll_ms = now_ms
+        self._poll_ms = monotonic_ms
 
     def candidates(self, now_ms: int) -> list[Candidate]:
         """Every log that could be compacted and is not being, due or not."""

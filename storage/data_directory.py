@@ -64,6 +64,8 @@ class DataDirectory(DataDirectoryFiles):
             None
         )
         """Told before logs are truncated: no checkpoint on the disk may lie beyond."""
+        self.monotonic_ms = 0
+        """The time of the last pass of maintenance, by the clock that tells what is due."""
         self.failure: OSError | None = None
         """Why the directory is offline, None while it works."""
         self.logs: dict[TopicPartition, ManagedLog] = {}
@@ -131,7 +133,7 @@ class DataDirectory(DataDirectoryFiles):
             if not suffix:
                 self._load_log(partition, self._load_job(partition, config, now_ms))
             elif suffix in (DELETED, STRAY):
-                due_ms = now_ms + config.file_delete_delay_ms
+                due_ms = self.monotonic_ms + config.file_delete_delay_ms
                 self.to_remove.append((due_ms, f"{self.path}/{name}"))
             elif suffix == FUTURE:
                 _logger.warning("%s/%s is left alone", self.path, name)
@@ -205,7 +207,7 @@ class DataDirectory(DataDirectoryFiles):
         log.data_directory = self
         log.partition = partition
         log.topic_id = None
-        log.flushed_ms = loader.job.now_ms
+        log.flushed_ms = self.monotonic_ms
         if high_watermark := self._high_watermarks.get(partition, 0):
             log.update_high_watermark(high_watermark)
         self.logs[partition] = log

@@ -30,13 +30,17 @@ class LogCleanup(LogRoll):
 
     def _set_aside(self, segment: Segment, now_ms: int) -> None:
         """Rename a segment's files and its snapshot; they are unlinked later."""
-        due_ms = now_ms + self.config.file_delete_delay_ms
+        due_ms = self._deletion_due_ms(now_ms)
         if segment.exists:
             segment.change_suffix("", DELETED)
             self._deletions.extend((due_ms, file.path) for file in segment.each_file())
         segment.close()
         if (snapshot := self.producers.set_aside_snapshot(segment.base_offset)) is not None:
             self._deletions.append((due_ms, snapshot))
+
+    def _deletion_due_ms(self, now_ms: int) -> int:
+        """When files set aside now are to be unlinked, by the clock of `take_due_files`."""
+        return now_ms + self.config.file_delete_delay_ms
 
     def take_due_files(self, now_ms: int) -> tuple[list[str], int | None]:
         """Paths of set-aside files whose delay is over, and when the next one is due."""
@@ -133,7 +137,7 @@ class LogCleanup(LogRoll):
 
     def _set_aside_replaced(self, segment: Segment, now_ms: int, *, keep_snapshot: bool) -> None:
         if keep_snapshot:
-            due_ms = now_ms + self.config.file_delete_delay_ms
+            due_ms = self._deletion_due_ms(now_ms)
             segment.change_suffix("", DELETED)
             self._deletions.extend((due_ms, file.path) for file in segment.each_file())
             segment.close()

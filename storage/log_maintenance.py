@@ -8,7 +8,8 @@
     deletion                 files and directories whose delay is over are unlinked
 
 A sweep over all logs is cut into slices, so that ten thousand of them never hold the caller
-up for more than a moment; whatever waits for the disk goes to the worker.
+up for more than a moment; whatever waits for the disk goes to the worker. What is due is told by
+the monotonic clock, how old things are by the wall clock: a date that is set back stops nothing.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -69,22 +70,24 @@ class LogMaintenance:
             ),
         ]
 
-    def start(self, now_ms: int) -> None:
+    def start(self, monotonic_ms: int) -> None:
         """Count the intervals from now on."""
         for task in self._tasks:
             delay_ms = min(task.interval_ms, self._config.initial_task_delay_ms)
             if task.interval_ms < FOREVER:
-                task.due_ms = now_ms + delay_ms
+                task.due_ms = monotonic_ms + delay_ms
 
-    def run(self, now_ms: int) -> int:
-        """Do a slice of all that is due; when to call again, at the latest."""
+    def run(self, now_ms: int, monotonic_ms: int) -> int:
+        """Do a slice of all that is due; when to call again, by the monotonic clock."""
+        for directory in self._directories:
+            directory.monotonic_ms = monotonic_ms
         self._retry()
         self._flusher.retry()
         for task in self._tasks:
-            task.run(now_ms)
-        self._scheduler.run(now_ms)
+            task.run(now_ms, monotonic_ms)
+        self._scheduler.run(now_ms, monotonic_ms)
         due_ms = min(task.due_ms for task in self._tasks)
-        return max(now_ms, min(due_ms, self._scheduler.due_ms))
+        return max(monotonic_ms, min(due_ms, self._scheduler.due_ms))
 
     def _slices(self) -> Iterator[Sequence[ManagedLog]]:
         """The logs online now, some at a time."""
@@ -166,10 +169,10 @@ class LogMaintenance:
     def _sweep_flush_ms(self, now_ms: int) -> Iterator[None]:
         for logs in self._slices():
             for log in logs:
-                if now_ms - log.flushed_ms >= log.config.flush_ms and not self._flusher.is_flushing(
-                    log
-                ):
-                    log.flushed_ms = now_ms
+                monotonic_ms = log.data_directory.monotonic_ms
+                is_due = monotonic_ms - log.flushed_ms >= log.config.flush_ms
+                if is_due and not self._flusher.is_flushing(log):
+                    log.flushed_ms = monotonic_ms
                     self._flusher.flush(log, None)
             yield
 
@@ -196,19 +199,20 @@ class LogMaintenance:
         """Unlink the files and remove the directories that are due."""
         for directory in self._directories:
             if directory.is_online:
-                self._delete_files(directory, now_ms)
-                self._remove_directories(directory, now_ms)
+                self._delete_files(directory)
+                self._remove_directories(directory)
         yield
 
-    def _delete_files(self, directory: DataDirectory, now_ms: int) -> None:
+    def _delete_files(self, directory: DataDirectory) -> None:
         for log in list(directory.to_unlink):
-            paths, next_due_ms = log.take_due_files(now_ms)
+            paths, next_due_ms = log.take_due_files(directory.monotonic_ms)
             for path in paths:
                 self._work(directory, partial(remove_path, directory.fs, path))
             if next_due_ms is None:
                 directory.to_unlink.discard(log)
 
-    def _remove_directories(self, directory: DataDirectory, now_ms: int) -> None:
+    def _remove_directories(self, directory: DataDirectory) -> None:
+        now_ms = directory.monotonic_ms
         for entry in [each for each in directory.to_remove if each[0] <= now_ms]:
             directory.to_remove.remove(entry)
             self._work(directory, partial(remove_tree, directory.fs, entry[1]))

@@ -81,6 +81,7 @@ class LogManager(LogDirectories):
         self,
         config_of: ConfigOf,
         now_ms: int,
+        monotonic_ms: int | None = None,
         *,
         broker_id: int | None = None,
         cluster_id: str | None = None,
@@ -88,14 +89,18 @@ class LogManager(LogDirectories):
     ) -> None:
         """Lock the directories and open every log in them.
 
+        What is due later is counted from `monotonic_ms`, without it from `now_ms`.
         `config_of` gives each topic's config. Logs that `is_stray` disowns are set aside,
         unopened, in directories that are signed with a cluster id. Raises LogDirectoryLocked,
         InconsistentLogDirectory (another broker's directory, or a partition in two of them),
         and LogDirectoryFailed if no directory works; one that fails alone is offline.
         """
+        monotonic_ms = now_ms if monotonic_ms is None else monotonic_ms
+        for directory in self.directories:
+            directory.monotonic_ms = monotonic_ms
         self._open(config_of, now_ms, broker_id, cluster_id, is_stray)
-        self.maintenance.start(now_ms)
-        self.scheduler.start(now_ms)
+        self.maintenance.start(monotonic_ms)
+        self.scheduler.start(monotonic_ms)
 
     def _directory_failed(self, directory: DataDirectory) -> None:
         self.scheduler.directory_failed(directory)
@@ -186,12 +191,12 @@ class LogManager(LogDirectories):
         except OSError as error:
             log._fail(error)
 
-    def delete(self, partition: TopicPartition, now_ms: int) -> None:
+    def delete(self, partition: TopicPartition) -> None:
         """Take a log out of use; its files go when `file.delete.delay.ms` is over."""
         log = self._forget(partition)
         if log is not None:
             path = self._set_aside(log)
-            due_ms = now_ms + log.config.file_delete_delay_ms
+            due_ms = log.data_directory.monotonic_ms + log.config.file_delete_delay_ms
             log.data_directory.to_remove.append((due_ms, path))
 
     def _forget(self, partition: TopicPartition) -> ManagedLog | None:
@@ -245,9 +250,13 @@ class LogManager(LogDirectories):
 
     # --- time and the end --------------------------------------------------------------
 
-    def background(self, now_ms: int) -> int:
-        """Do a slice of what is due; when to call again, at the latest."""
-        return self.maintenance.run(now_ms)
+    def background(self, now_ms: int, monotonic_ms: int | None = None) -> int:
+        """Do a slice of what is due; when to call again, at the latest.
+
+        How old things are is told by `now_ms`, the wall clock. What is due, this answer
+        included, is told by `monotonic_ms`; without it the two clocks are one.
+        """
+        return self.maintenance.run(now_ms, now_ms if monotonic_ms is None else monotonic_ms)
 
     def flush(self, log: ManagedLog, done: Callable[[], object] = lambda: None) -> None:
         """Make a log durable in the worker, then call `done`; a failure takes it offline."""

@@ -22,7 +22,7 @@ class ManagedLog(Log):
     partition: TopicPartition
     topic_id: bytes | None
     flushed_ms: int
-    """When it was last flushed (`flush.ms`)."""
+    """When it was last flushed (`flush.ms`), by the monotonic clock."""
 
     def roll(self, now_ms: int, expected_offset: int = 0) -> Segment:
         """Roll; the closed segment is to be flushed soon, so that no restart looks at it."""
@@ -33,6 +33,10 @@ class ManagedLog(Log):
     def _set_aside(self, segment: Segment, now_ms: int) -> None:
         self.data_directory.to_unlink.add(self)
         super()._set_aside(segment, now_ms)
+
+    def _deletion_due_ms(self, now_ms: int) -> int:
+        """Counted from the last pass of maintenance, by the clock that no date can move."""
+        return self.data_directory.monotonic_ms + self.config.file_delete_delay_ms
 
     def _before_truncation(self, offset: int) -> None:
         """Checkpoints are taken back first; what comes in the place of the cut is not clean."""

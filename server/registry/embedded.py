@@ -46,7 +46,7 @@ class EmbeddedStore:
         self._timeout_ms = timeout_ms
         self._listeners: list[SessionListener] = []
         self._missed: list[tuple[Watch, WatchEvent]] = []
-        self.deadline_ms: int | None = None
+        self.deadline_ms: float | None = None
         self.state = SessionState.ESTABLISHED
         self.session_id = ensemble.begin_session(self)
 
@@ -143,7 +143,7 @@ class EmbeddedStore:
     def suspend(self) -> None:
         """Lose the connection; the session goes on until its timeout."""
         if self.state is SessionState.ESTABLISHED:
-            self.deadline_ms = self._ensemble.now_ms() + self._timeout_ms
+            self.deadline_ms = self._ensemble.monotonic_ms() + self._timeout_ms
             self._enter(SessionState.SUSPENDED)
 
     def resume(self) -> None:

@@ -17,6 +17,7 @@ come back at once, and its epoch (the zxid of its registration) is still a new o
 """
 
 import logging
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -62,6 +63,7 @@ class Ensemble:
         journal_path: Path | None = None,
         *,
         worker: "Worker | None" = None,
+        monotonic_ms: Callable[[], float] = lambda: time.monotonic() * 1000,
     ) -> None:
         """Open the tree kept at `journal_path`, or a new one in memory only.
 
@@ -69,6 +71,7 @@ class Ensemble:
         and a write is acknowledged when it survives the process. Raises JournalCorrupt, OSError.
         """
         self.now_ms = now_ms
+        self.monotonic_ms = monotonic_ms  # for timeouts, which no change of the date may move
         self._journal: Journal | None = None
         self.tree = Tree()
         self._deliveries: deque[tuple[int, Watch, WatchEvent]] = deque()
@@ -96,7 +99,7 @@ class Ensemble:
 
     def expire_sessions(self) -> None:
         """End the sessions that have been suspended for their timeout."""
-        now_ms = self.now_ms()
+        now_ms = self.monotonic_ms()
         for session_id, store in list(self._stores.items()):
             if store.deadline_ms is not None and now_ms >= store.deadline_ms:
                 self.end_session(session_id)

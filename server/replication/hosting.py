@@ -52,7 +52,7 @@ class Hosting:
         broker = self._broker
         broker.metadata.remove_topics([topic.name])
         indexes = [info.index for info in topic.partitions]
-        broker.replicas.delete(topic.name, indexes, broker.clock.now_ms())
+        broker.replicas.delete(topic.name, indexes)
         for index in indexes:
             self._answer_waiting((topic.name, index))
         broker.metrics.forget_topic(topic.name)

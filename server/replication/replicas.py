@@ -95,7 +95,7 @@ class Replicas:
         partition.become_leader(leader_epoch, replicas, isr)
         return partition
 
-    def delete(self, topic: str, indexes: Sequence[int], now_ms: int) -> None:
+    def delete(self, topic: str, indexes: Sequence[int]) -> None:
         """Drop partitions and their logs; the files go after `file.delete.delay.ms`."""
         for index in indexes:
             self._offline.discard((topic, index))
@@ -103,7 +103,7 @@ class Replicas:
             if partition is not None:
                 partition.leader_id = -1
             # A log that nobody led goes, too: after a crash, or where its directory had failed.
-            self._logs.delete(TopicPartition(topic, index), now_ms)
+            self._logs.delete(TopicPartition(topic, index))
 
     def directory_failed(self, directory: str) -> list[Partition]:
         """Take the partitions of a data directory offline; which they were."""

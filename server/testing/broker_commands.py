@@ -93,3 +93,15 @@ async def advance(host: Host, fields: Fields, number: int) -> object:
     except ValueError as error:
         raise fields.bad(str(error)) from None
     return {"now_ms": host.now_ms()}
+
+
+async def jump(host: Host, fields: Fields, number: int) -> object:
+    """Set the date alone; the time after it."""
+    duration = fields.raw("duration")
+    if isinstance(duration, bool) or not isinstance(duration, str | int | float):
+        raise fields.wrong("duration", "a duration such as -1 day, or a number of ms")
+    try:
+        host.broker.clock.jump(duration)
+    except ValueError as error:
+        raise fields.bad(str(error)) from None
+    return {"now_ms": host.now_ms()}

@@ -25,3 +25,10 @@ class TestClock:
         retention, compaction, offset expiry, parked requests.
         """
         self._broker.ask("POST", "/control/clock/advance", duration=duration)
+
+    def jump(self, duration: float | str) -> None:
+        """Set the date alone, as a time server does: by ms or words, back by "-1 day".
+
+        Nothing falls due by it, and no timeout comes later. Raises ValueError.
+        """
+        self._broker.ask("POST", "/control/clock/jump", duration=duration)

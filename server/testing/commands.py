@@ -90,6 +90,7 @@ COMMANDS = (
     Command(
         "POST", "/control/clock/advance", ("duration",), "let time pass at once", broker.advance
     ),
+    Command("POST", "/control/clock/jump", ("duration",), "set the date alone", broker.jump),
     Command("GET", "/control/faults", (), "the faults in force", faults.list_all),
     Command("POST", "/control/faults", faults.FIELDS, "let something go wrong", faults.add),
     Command("DELETE", "/control/faults", (), "take all faults back", faults.remove_all),

@@ -236,7 +236,7 @@ class Workload:
     def delete(self, topic: str) -> None:
         assert self.manager is not None
         self.ledgers[topic].may_be_deleted = True
-        self.manager.delete(TopicPartition(topic, 0), self.now_ms)
+        self.manager.delete(TopicPartition(topic, 0))
 
     def close(self) -> None:
         assert self.manager is not None

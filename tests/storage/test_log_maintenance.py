@@ -133,7 +133,7 @@ def test_a_flush_of_a_log_that_was_deleted_meanwhile_does_no_harm(tmp_path: Path
     append(log, b"one")
     done: list[bool] = []
     manager.flush(log, lambda: done.append(True))
-    manager.delete(ORDERS[0], NOW_MS)
+    manager.delete(ORDERS[0])
     worker.do_all()
     assert not done and manager.directories[0].is_online
     manager.close()
@@ -226,6 +226,6 @@ def test_deleted_logs_keep_no_files_open(tmp_path: Path) -> None:
     manager = opened(tmp_path)
     append(manager.create(ORDERS[0], LogConfig(), NOW_MS), b"x")
     assert len(manager.files) > 0
-    manager.delete(ORDERS[0], NOW_MS)
+    manager.delete(ORDERS[0])
     assert len(manager.files) == 0
     manager.close()

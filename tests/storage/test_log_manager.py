@@ -110,7 +110,7 @@ def test_a_topic_id_is_noted_once_and_guarded(tmp_path: Path) -> None:
 def test_deleting_renames_at_once_and_removes_later(tmp_path: Path) -> None:
     manager = opened(tmp_path)
     append(manager.create(ORDERS[0], default_config("orders"), NOW_MS), b"one")
-    manager.delete(ORDERS[0], NOW_MS)
+    manager.delete(ORDERS[0])
     assert manager.get(ORDERS[0]) is None
     assert not (tmp_path / "orders-0").exists()
     (left,) = tmp_path.glob("orders-0.*")
@@ -128,7 +128,7 @@ def test_deleting_renames_at_once_and_removes_later(tmp_path: Path) -> None:
 def test_what_a_crash_left_to_be_removed_is_removed(tmp_path: Path) -> None:
     manager = opened(tmp_path)
     manager.create(ORDERS[0], LogConfig(), NOW_MS)
-    manager.delete(ORDERS[0], NOW_MS)
+    manager.delete(ORDERS[0])
     manager.abandon()
     manager = opened(tmp_path)
     assert list(tmp_path.glob("orders-0.*"))

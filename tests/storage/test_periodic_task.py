@@ -3,6 +3,8 @@ from collections.abc import Iterator
 from barnabas.storage.log_config import FOREVER
 from barnabas.storage.periodic_task import Task
 
+DAY_AGO_MS = -86_400_000  # by the wall clock, which tells nothing of what is due
+
 
 def test_a_sweep_is_done_in_slices_and_again_an_interval_later() -> None:
     done: list[tuple[int, int]] = []
@@ -13,16 +15,16 @@ def test_a_sweep_is_done_in_slices_and_again_an_interval_later() -> None:
             yield
 
     task = Task(100, sweep)
-    task.run(1_000)
+    task.run(DAY_AGO_MS, 1_000)
     assert done == [] and task.due_ms == FOREVER
     task.due_ms = 1_000
-    task.run(1_000)
-    assert done == [(1_000, 0)] and task.due_ms == 1_000
-    task.run(1_001)
-    assert done == [(1_000, 0), (1_000, 1)]
-    task.run(1_002)
+    task.run(DAY_AGO_MS, 1_000)
+    assert done == [(DAY_AGO_MS, 0)] and task.due_ms == 1_000
+    task.run(DAY_AGO_MS, 1_001)
+    assert done == [(DAY_AGO_MS, 0), (DAY_AGO_MS, 1)]
+    task.run(DAY_AGO_MS, 1_002)
     assert task.due_ms == 1_102
-    task.run(1_101)
+    task.run(DAY_AGO_MS, 1_101)
     assert len(done) == 2
-    task.run(1_102)
-    assert done[2:] == [(1_102, 0)]
+    task.run(DAY_AGO_MS, 1_102)
+    assert done[2:] == [(DAY_AGO_MS, 0)]

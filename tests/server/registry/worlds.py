@@ -33,7 +33,7 @@ class EmbeddedWorld:
 
     def __init__(self) -> None:
         self.now_ms = FIRST_MS
-        self.ensemble = Ensemble(lambda: self.now_ms)
+        self.ensemble = Ensemble(lambda: self.now_ms, monotonic_ms=lambda: self.now_ms)
 
     async def connect(self) -> ZnodeStore:
         return self.ensemble.connect(timeout_ms=6_000)
