@@ -409,7 +409,7 @@ class History:
         ledger = self.ledgers[topic]
         self._tell(topic)
         ledger.is_being_deleted = True
-        self.manager.delete(TopicPartition(topic, 0), self.now_ms)
+        self.manager.delete(TopicPartition(topic, 0))
         self.past[topic].append(self.ledgers.pop(topic))
         self._create(topic)
 

@@ -124,7 +124,7 @@ def test_what_has_gone_is_waited_for_by_nobody(tmp_path: Path, suffix: str) -> N
     disk, manager, (log, other) = made(tmp_path, 2)
     told = [flush(manager, disk, log), flush(manager, disk, log)]
     if suffix == "deleted":
-        manager.delete(ORDERS[0], NOW_MS)
+        manager.delete(ORDERS[0])
     else:
         log.data_directory.fail(OSError("gone"))
     told.append(flush(manager, disk, log))

@@ -205,7 +205,7 @@ def test_a_topic_deleted_while_its_disk_was_gone_may_be_made_anew_elsewhere(
     manager = opened_without(set(), *paths)
     lost = manager.create(ORDERS[0], LogConfig(), NOW_MS).data_directory
     lost.fail(OSError("the disk is gone"))
-    manager.delete(ORDERS[0], NOW_MS)
+    manager.delete(ORDERS[0])
     anew = manager.create(ORDERS[0], LogConfig(), NOW_MS, topic_id=b"B" * 16)
     assert anew.data_directory is not lost
     manager.close()
