@@ -112,7 +112,7 @@ class DataDirectory(DataDirectoryFiles):
             self.failure = error
             _logger.error("%s: %s; its partitions are offline", self.path, error)
             for log in self.logs.values():
-                log.close_files()
+                log.lose_files()
             self._on_failure(self)
 
     # --- opening -----------------------------------------------------------------------
@@ -264,7 +264,7 @@ class DataDirectory(DataDirectoryFiles):
 
     def set_aside(self, log: ManagedLog, suffix: str) -> str:
         """Take a log out of use: its directory is renamed. Raises OSError; the new path."""
-        log.close_files()
+        log.lose_files()
         del self.logs[log.partition]
         self.to_flush.discard(log)
         self.to_unlink.discard(log)

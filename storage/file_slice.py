@@ -7,6 +7,7 @@ refers to it: evicting, renaming or unlinking the file never pulls it from under
 that is being sent.
 """
 
+import errno
 import os
 from collections.abc import Callable
 from typing import Final
@@ -37,15 +38,17 @@ class CachedFile:
 
     `opened` is the open file or None; hot paths read it directly and call `open` on None.
     `used` keeps the file from being evicted before the cache has gone round once more.
+    `is_lost` forbids any further use: after a disk's failure, or when its log is deleted.
     """
 
-    __slots__ = ("_cache", "opened", "path", "used")
+    __slots__ = ("_cache", "is_lost", "opened", "path", "used")
 
     def __init__(self, cache: "FileCache", path: str) -> None:
         self._cache = cache
         self.path = path
         self.opened: OpenFile | None = None
         self.used = False
+        self.is_lost = False
 
     def open(self) -> OpenFile:
         """The open file for reading and writing; raises FileNotFoundError if there is none."""
@@ -61,12 +64,17 @@ class CachedFile:
 
     def rename(self, path: str) -> None:
         """Move the file; an open descriptor stays valid."""
+        self._refuse_if_lost()
         self._cache.fs.rename(self.path, path)
         self.path = path
 
     def close(self) -> None:
         """Give up the descriptor; it is closed once no slice uses it."""
         self._cache.forget(self)
+
+    def _refuse_if_lost(self) -> None:
+        if self.is_lost:
+            raise OSError(errno.EIO, "not to be used after a failure or a deletion", self.path)
 
 
 class FileCache:
@@ -86,6 +94,7 @@ class FileCache:
 
     def open(self, file: CachedFile, flags: int) -> OpenFile:
         """Open a file of this cache, making room first."""
+        file._refuse_if_lost()
         while len(self._files) >= self.capacity:
             self._evict_one()
         opened = OpenFile(self.fs, self.fs.open(file.path, flags, 0o644))

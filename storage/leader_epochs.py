@@ -8,6 +8,7 @@ Each batch carries its epoch, so what the file lacks above the recovery point is
 when the log is recovered. That is why a change is written at once but only synced by a flush.
 """
 
+import errno
 from bisect import bisect_right
 from typing import Final
 
@@ -42,7 +43,7 @@ class LeaderEpochs:
     """The epochs of one partition, in memory and in its checkpoint file."""
 
     __slots__ = (
-        "_epochs", "_fs", "_starts", "dirty", "latest_epoch", "path",
+        "_epochs", "_fs", "_is_lost", "_starts", "dirty", "latest_epoch", "path",
         "synced_writes", "writes",
     )  # fmt: skip
 
@@ -52,6 +53,7 @@ class LeaderEpochs:
         self._epochs: list[int] = []
         self._starts: list[int] = []
         self.latest_epoch = UNDEFINED_EPOCH
+        self._is_lost = False
         self.dirty = False
         self.writes = 0
         """How often the file was written."""
@@ -141,9 +143,17 @@ class LeaderEpochs:
             self._starts.clear()
             self._changed()
 
+    def lose(self) -> None:
+        """Refuse to write the file again."""
+        self._is_lost = True
+
     def write(self) -> None:
         """Replace the file if it is out of date; a flush has to sync it, and its name."""
         if self.dirty:
+            if self._is_lost:
+                raise OSError(
+                    errno.EIO, "not to be written after a failure or a deletion", self.path
+                )
             temporary = self.path + ".tmp"
             write_file(self._fs, temporary, build_epochs(self.entries()), sync=False)
             self._fs.rename(temporary, self.path)

@@ -215,7 +215,8 @@ class LogManager(LogDirectories):
         try:
             return log.data_directory.set_aside(log, DELETED)
         except OSError as error:
-            log._fail(error)
+            log.data_directory.fail(error)
+            raise LogDirectoryFailed(str(error), topic_partition=str(log.partition)) from error
 
     def truncate_to(self, offsets: Offsets, now_ms: int) -> None:
         """Truncate many logs (`Log.truncate_to`), taking checkpoints back once for all of them.

@@ -181,11 +181,22 @@ class LogState:
             self.files, self.directory, base_offset, self.config, now_ms, roll_jitter_ms=jitter_ms
         )
 
+    def lose_files(self) -> None:
+        """Give up the descriptors for good: nothing is read or written from now on.
+
+        After a failed fsync pages count as clean that never reached the disk: what would be
+        appended behind them, and synced without complaint, would be acknowledged for nothing.
+        """
+        for segment in self.segments:
+            segment.lose()
+        self.epochs.lose()
+
     def _fail(self, error: OSError) -> NoReturn:
         if is_out_of_descriptors(error):
             raise TooManyOpenFiles(
                 f"{self.directory}: {error}", topic_partition=self.topic_partition
             ) from error
+        self.lose_files()
         raise LogDirectoryFailed(
             f"{self.directory}: {error}", topic_partition=self.topic_partition
         ) from error

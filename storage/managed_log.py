@@ -94,6 +94,6 @@ class ManagedLog(Log):
                 raise
 
     def _fail(self, error: OSError) -> NoReturn:
-        if not is_out_of_descriptors(error):
+        if self.is_in_use and not is_out_of_descriptors(error):
             self.data_directory.fail(error)
         super()._fail(error)

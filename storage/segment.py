@@ -143,8 +143,9 @@ class Segment(SegmentSearch):
         )
 
     def _open_to_append(self) -> OpenFile:
+        opened = self.log_file.create()
         self.exists = True
-        return self.log_file.create()
+        return opened
 
     def _write_rest(self, fd: int, rest: memoryview, position: int) -> None:
         while rest:

@@ -154,6 +154,12 @@ class SegmentFiles:
         self._time_index.close()
         self.transaction_index.close()
 
+    def lose(self) -> None:
+        """Give up the descriptors, and refuse to open the files again."""
+        self.close()
+        for file in self.each_file():
+            file.is_lost = True
+
     def each_file(self) -> tuple[CachedFile, ...]:
         """The four files, whether they exist or not, the `.log` first."""
         return (

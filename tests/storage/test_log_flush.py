@@ -1,4 +1,6 @@
+import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -78,6 +80,61 @@ def test_a_failed_sync_takes_the_directory_down(tmp_path: Path) -> None:
     assert log.recovery_point == 0
     with pytest.raises(LogDirectoryFailed):
         log.close()
+
+
+class OneBadSync:
+    """A disk that fails one fsync and says nothing of it later, as Linux does."""
+
+    def __init__(self) -> None:
+        self.fails = False
+        self.fs = FileSystem(fsync=self._fsync)
+
+    def _fsync(self, fd: int) -> None:
+        if self.fails:
+            self.fails = False
+            raise OSError(errno.EIO, "the disk is gone")
+        os.fsync(fd)
+
+
+USES: dict[str, Callable[[Log], object]] = {
+    "append": lambda log: append(log, a_batch()),
+    "append a set": lambda log: append(log, a_batch(producer_id=1, sequence=0)),
+    "append as follower": lambda log: log.append_as_follower(follower_batch(log), NOW_MS),
+    "roll": lambda log: log.roll(NOW_MS),
+    "truncate": lambda log: log.truncate_to(1, NOW_MS),
+    "truncate fully": lambda log: log.truncate_fully_and_start_at(9, NOW_MS),
+    "delete": lambda log: log.delete_old_segments(2, NOW_MS),
+    "read": lambda log: log.read(0, 100),
+    "flush": lambda log: log.flush(),
+}
+
+
+def follower_batch(log: Log) -> bytearray:
+    batch = a_batch()
+    batch[:8] = log.log_end_offset.to_bytes(8)
+    return batch
+
+
+@pytest.mark.parametrize("use", USES)
+def test_after_a_failed_sync_a_log_that_somebody_still_holds_does_nothing(
+    tmp_path: Path, use: str
+) -> None:
+    (tmp_path / "t-0").mkdir()
+    disk = OneBadSync()
+    log = Log.open(str(tmp_path / "t-0"), "t-0", config(segment_bytes=3 * SIZE), NOW_MS, fs=disk.fs)
+    fill(log, 7, 2)
+    disk.fails = True
+    with pytest.raises(LogDirectoryFailed, match="the disk is gone"):
+        log.flush()
+    end, before = log.log_end_offset, contents(tmp_path / "t-0")
+    with pytest.raises(LogDirectoryFailed):
+        USES[use](log)
+    assert contents(tmp_path / "t-0") == before
+    assert log.log_end_offset == end and log.recovery_point <= log.log_start_offset
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
 
 
 def test_closing_leaves_no_descriptor(tmp_path: Path) -> None:

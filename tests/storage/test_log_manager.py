@@ -350,6 +350,33 @@ def test_a_failed_fsync_takes_the_directory_offline(tmp_path: Path, disk: BadDis
 
 
 @pytest.mark.broker_says("its partitions are offline")
+def test_a_log_held_past_a_failed_fsync_does_not_append(tmp_path: Path, disk: BadDisk) -> None:
+    manager, one, two = two_disks(tmp_path, disk)
+    disk.below = str(tmp_path / "a")
+    manager.flush(one)
+    disk.below = None
+    for _ in range(2):
+        with pytest.raises(LogDirectoryFailed):
+            append(one, b"lost")
+    assert one.log_end_offset == 1
+    append(two, b"goes on")
+    manager.close()
+
+
+def test_a_log_held_past_its_deletion_hurts_nobody(tmp_path: Path) -> None:
+    manager = opened(tmp_path)
+    log = manager.create(ORDERS[0], LogConfig(), NOW_MS)
+    append(log, b"one")
+    manager.delete(ORDERS[0], NOW_MS)
+    other = manager.create(ORDERS[0], LogConfig(), NOW_MS)
+    with pytest.raises(LogDirectoryFailed):
+        append(log, b"two")
+    append(other, b"new")
+    assert values_of(other) == [b"new"]
+    manager.close()
+
+
+@pytest.mark.broker_says("its partitions are offline")
 def test_creating_on_a_bad_disk_goes_to_the_next(tmp_path: Path, disk: BadDisk) -> None:
     manager, _, two = two_disks(tmp_path, disk)
     disk.below = str(tmp_path / "a")
