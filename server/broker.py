@@ -281,8 +281,8 @@ class Broker:
     # What happens by itself.
 
     def _sweep(self) -> None:
-        self.population.sweep(self.clock.monotonic_ms())
         self.clock.call_later(IDLE_SWEEP_MS, self._sweep, coalesces=True)
+        self.population.sweep(self.clock.monotonic_ms())
 
     def connection_event(self, what: str, connection: Connection | None, reason: str) -> None:
         """A listener tells of a connection that was accepted, refused or closed."""

@@ -41,6 +41,8 @@ LARGE_FRAME_BYTES: Final = 32 * 1024
 EXPLAINED_FRAME_BYTES: Final = 2 * 1024
 _API_VERSIONS: Final = int(ApiKey.API_VERSIONS)
 
+Observer = Callable[[RequestHeader, Message, Message | None], None]
+
 
 class Route:
     """One API at one version: how to decode it and who handles it."""
@@ -70,7 +72,7 @@ class Dispatcher:
         # What tests want to go wrong; None costs nothing.
         self.faults: Faults | None = None
         # Called with (header, request, response) once an answer is known: a test's request log.
-        self.observer: Callable[[RequestHeader, Message, Message | None], None] | None = None
+        self.observer: Observer | None = None
         # Records times and sizes, where somebody can read them.
         self.meter: RequestMeter | None = None
 
@@ -179,10 +181,23 @@ class Dispatcher:
     def _let_go(self, context: RequestContext, request: Message) -> None:
         """A request has been served and gets no answer."""
         if self.observer is not None:
-            self.observer(context.header, request, None)
+            self._observe(self.observer, context, request, None)
         if self.meter is not None:
             self.meter.end(context, request, None)
         context.connection.resume(None)
+
+    def _observe(
+        self,
+        observer: "Observer",
+        context: RequestContext,
+        request: Message,
+        response: Message | None,
+    ) -> None:
+        """Tell a test of a request; whatever it makes of it, the client is answered."""
+        try:
+            observer(context.header, request, response)
+        except Exception as error:
+            self._log.unexpected("an observer failed", error, request=type(request).__name__)
 
     def stop(self) -> None:
         """Cancel what is still being worked on."""
@@ -237,7 +252,7 @@ class Dispatcher:
         if context.fault is not None:
             context.fault.throttle(response)
         if self.observer is not None:
-            self.observer(context.header, request, response)
+            self._observe(self.observer, context, request, response)
 
     def _send(
         self, context: RequestContext, request: Message, response: Message, encoded: Encoded
@@ -281,7 +296,11 @@ class Dispatcher:
         self, faults: "Faults", route: Route, context: RequestContext, request: Message
     ) -> bool:
         """Whether a fault has taken the request away from its handler, for now or for good."""
-        fault = faults.hit(context, request)
+        try:
+            fault = faults.hit(context, request)
+        except Exception as error:  # of a test's predicate: then the request is none of those
+            self._log.unexpected("a fault cannot be matched", error, api=route.api_key.name)
+            return False
         if fault is None:
             return False
         connection = context.connection
@@ -329,8 +348,12 @@ class Dispatcher:
 
         def done(finished: asyncio.Task[Message | None]) -> None:
             self._tasks.discard(finished)
-            if not finished.cancelled():
-                self._resume(route, context, request, lambda: Sliced(_result_of(finished)))
+            if finished.cancelled():
+                return
+            error = finished.exception()
+            if context.connection.closed and isinstance(error, Exception):
+                self._say_unless_expected(route, context, error)
+            self._resume(route, context, request, lambda: Sliced(_result_of(finished)))
 
         task.add_done_callback(done)
 
@@ -338,8 +361,17 @@ class Dispatcher:
         self, route: Route, context: RequestContext, request: Message, error: Exception
     ) -> Message | None:
         """The answer to a request whose handler raised."""
-        header = context.header
+        self._say_unless_expected(route, context, error)
+        code = code_of(error)
+        message = message_of(error) if is_expected(error) else None
+        response = error_response(route.module, route.api_key, request, code, message)
+        if response is None:
+            context.connection.close(f"{route.api_key.name} cannot answer {code.name}")
+        return response
+
+    def _say_unless_expected(self, route: Route, context: RequestContext, error: Exception) -> None:
         if not is_expected(error):
+            header = context.header
             self._log.unexpected(
                 "a handler failed",
                 error,
@@ -348,12 +380,6 @@ class Dispatcher:
                 client=header.client_id,
                 correlation=header.correlation_id,
             )
-        code = code_of(error)
-        message = message_of(error) if is_expected(error) else None
-        response = error_response(route.module, route.api_key, request, code, message)
-        if response is None:
-            context.connection.close(f"{route.api_key.name} cannot answer {code.name}")
-        return response
 
     def _find_route(self, connection: Connection, header: RequestHeader) -> Route | None:
         """The route of a first request of its kind; refuses what nobody serves."""

@@ -104,10 +104,7 @@ class LogKeeper:
     def _finished(self, done: Done, failure: BaseException | None) -> None:
         self._at_work -= 1
         try:
-            if failure is None or isinstance(failure, OSError):
-                done(failure)
-            else:
-                self._on_error(failure)
+            done(failure)
         except Exception as error:
             self._on_error(error)
         if not self._at_work:

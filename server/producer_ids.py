@@ -45,7 +45,14 @@ class ProducerIdPool:
         if self._coming is None:
             work = self._source.next_block(self._broker_id)
             self._coming = asyncio.get_running_loop().create_task(work)
+            self._coming.add_done_callback(self._came)
         return self._coming
+
+    def _came(self, coming: asyncio.Task[ProducerIdBlock]) -> None:
+        """A block that could not be fetched is fetched when it is needed; who waits is told."""
+        failed = coming.cancelled() or coming.exception() is not None
+        if failed and self._coming is coming:
+            self._coming = None
 
     async def _refill(self) -> None:
         """Begin the next block, unless another waiter has begun it meanwhile."""

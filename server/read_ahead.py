@@ -76,8 +76,10 @@ class ReadAhead:
         loop = asyncio.get_running_loop()
 
         def work() -> None:
-            _read(source, position, count)
-            loop.call_soon_threadsafe(done)
+            try:
+                _read(source, position, count)
+            finally:
+                loop.call_soon_threadsafe(done)
 
         self._threads.submit(work)
 

@@ -19,6 +19,7 @@ from barnabas.server.settings.topics import TOPIC_SETTINGS
 if TYPE_CHECKING:
     from barnabas.server.broker import Broker
 
+LOOK_AGAIN_MS = 1_000
 INHERITED = frozenset(name for topic in TOPIC_SETTINGS.values() for name, _ in topic.broker)
 """Broker settings that a topic takes over where it has none of its own."""
 
@@ -30,6 +31,9 @@ class LiveSettings:
         self._broker = broker
         self._log = broker.logs.room("settings")
         self._pass: asyncio.Task[None] | None = None
+        self._is_stopped = False
+        self._to_apply: dict[str, None] = {}
+        """Entities that are known to have changed, in order."""
 
     async def start(self) -> None:
         """Apply what is stored for brokers, before anything is opened, and watch for changes.
@@ -46,11 +50,17 @@ class LiveSettings:
 
     def stop(self) -> None:
         """Apply nothing any more."""
+        self._is_stopped = True
         if self._pass is not None:
             self._pass.cancel()
 
     def _notified(self, _: WatchEvent) -> None:
         self._begin_pass(watches=True)
+
+    def _look_again(self) -> None:
+        """The pass that watched has failed, so nobody is told of what comes next."""
+        if not self._is_stopped:
+            self._begin_pass(watches=True)
 
     def _begin_pass(self, *, watches: bool) -> asyncio.Task[None]:
         work = self._apply_changes(self._pass, watches)
@@ -62,12 +72,20 @@ class LiveSettings:
             await asyncio.wait([previous])
         configs = self._broker.registry.configs
         try:
-            for entity_path in await configs.changed(self._notified if watches else None):
+            changed = await configs.changed(self._notified if watches else None)
+            self._to_apply.update(dict.fromkeys(changed))
+            for entity_path in tuple(self._to_apply):
                 await self._apply(entity_path)
+                del self._to_apply[entity_path]
             if watches:
                 await configs.purge_changes(self._broker.clock.now_ms())
-        except ZnodeError as error:
-            self._log.error("changed settings cannot be read", error=error)
+        except Exception as error:  # the changes after this one are applied all the same
+            if isinstance(error, ZnodeError):
+                self._log.error("changed settings cannot be read", error=error)
+            else:
+                self._log.unexpected("changed settings cannot be applied", error)
+            if watches:
+                self._broker.clock.call_later(LOOK_AGAIN_MS, self._look_again)
 
     async def _apply(self, entity_path: str) -> None:
         kind, _, name = entity_path.partition("/")

@@ -57,7 +57,9 @@ class GroupCoordinator:
         self._parts = (config, clock, produces, fetches, flush, self.counts, log)
         self.shards = Shards()
         self.leadership = Leadership(self.shards, config, clock, lambda: self._services, log)
+        self._log = log
         self._check_timer: Timer | None = None
+        self._slice_timer: Timer | None = None
 
     @cached_property
     def _services(self) -> Services:
@@ -79,23 +81,29 @@ class GroupCoordinator:
     async def stop(self) -> None:
         """Stop loading and every timer; parked requests stay with their connections."""
         await self.leadership.stop()
-        if self._check_timer is not None:
-            self._check_timer.cancel()
+        for timer in (self._check_timer, self._slice_timer):
+            if timer is not None:
+                timer.cancel()
         for group in self.shards.groups():
             self._services.rebalance.stop(group)
 
     def _check_expiry(self) -> None:
-        self._expire_some(self.shards.groups())
+        self.start()
+        if self._slice_timer is None:
+            self._expire_some(self.shards.groups())
 
     def _expire_some(self, groups: Iterator[Group]) -> None:
         """Look at groups for a few milliseconds, then let others run, until all were seen."""
+        self._slice_timer = None
         slice_ends_ms = time.monotonic() * 1000 + SLICE_MS
         for group in groups:
-            self._services.cleanup.expire(group)
+            try:
+                self._services.cleanup.expire(group)
+            except Exception as error:  # the groups after it are looked at all the same
+                self._log.unexpected("a group cannot expire", error, group=group.group_id)
             if time.monotonic() * 1000 > slice_ends_ms:
-                self._check_timer = self._clock.call_later(1, lambda: self._expire_some(groups))
+                self._slice_timer = self._clock.call_later(1, lambda: self._expire_some(groups))
                 return
-        self.start()
 
     @property
     def partition_count(self) -> int:

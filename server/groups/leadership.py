@@ -3,6 +3,9 @@
 One that comes is read from its log before its groups are answered for; one after the other,
 while the rest of the broker goes on. One that goes takes its groups along: their members are
 sent to look for the new coordinator.
+
+One that cannot be read fails, as in Kafka 4: its groups are told NOT_COORDINATOR, for a
+coordinator that does not know their offsets would have them start anew. It is read again later.
 """
 
 import asyncio
@@ -19,6 +22,9 @@ from barnabas.storage.errors import StorageError
 if TYPE_CHECKING:
     from barnabas.server.groups.group import Group
     from barnabas.server.groups.services import Services
+
+
+RELOAD_PAUSE_MS = 5_000.0
 
 
 class Leadership:
@@ -89,14 +95,16 @@ class Leadership:
         started_ms = self._clock.monotonic_ms()
         try:
             replay = await loading.load(shard, self._config.offsets_load_buffer_size)
-        except (StorageError, OSError) as error:
-            self._log.error("groups cannot be loaded", partition=shard.index, error=error)
-            replay = loading.Replay()
-        if shard.is_gone:
+            if shard.is_gone:
+                return
+            groups = loading.install(shard, replay)
+        except Exception as error:  # the partitions after it are loaded all the same
+            self._failed(shard, error)
             return
-        for group in loading.install(shard, replay):
-            self._loaded(group)
+        shard.is_failed = False
         shard.is_active = True
+        for group in groups:
+            self._loaded(group)
         if replay.unknown_types or replay.malformed:
             self._log.warn(
                 "records were skipped", partition=shard.index, malformed=replay.malformed,
@@ -107,6 +115,18 @@ class Leadership:
             ms=round(self._clock.monotonic_ms() - started_ms),
         )  # fmt: skip
         self.on_loaded()
+
+    def _failed(self, shard: Shard, error: Exception) -> None:
+        """Answer for none of the shard's groups; try again later."""
+        shard.groups.clear()
+        if not shard.is_failed:
+            if isinstance(error, (StorageError, OSError)):
+                self._log.error("groups cannot be loaded", partition=shard.index, error=error)
+            else:
+                self._log.unexpected("groups cannot be loaded", error, partition=shard.index)
+        shard.is_failed = True
+        if not shard.is_gone:
+            self._clock.call_later(RELOAD_PAUSE_MS, lambda: self._to_load.put_nowait(shard))
 
     def _loaded(self, group: "Group") -> None:
         """Members have their session timeout to come back."""

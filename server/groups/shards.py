@@ -16,16 +16,20 @@ if TYPE_CHECKING:
 
 
 class Shard:
-    """The groups of one partition; `is_active` once everything in its log is known."""
+    """The groups of one partition; `is_active` once everything in its log is known.
 
-    __slots__ = ("groups", "index", "is_active", "is_gone", "leader_epoch", "open_transactions",
-                 "partition")  # fmt: skip
+    `is_failed` if its log could not be read: nothing is answered from what is not all there.
+    """
+
+    __slots__ = ("groups", "index", "is_active", "is_failed", "is_gone", "leader_epoch",
+                 "open_transactions", "partition")  # fmt: skip
 
     def __init__(self, index: int, leader_epoch: int, partition: Partition) -> None:
         self.index = index
         self.leader_epoch = leader_epoch
         self.partition = partition
         self.is_active = False
+        self.is_failed = False
         self.is_gone = False
         self.groups: dict[str, Group] = {}
         # Producer id -> the groups with offsets in its open transaction.
@@ -62,7 +66,7 @@ class Shards:
         Raises ApiError NOT_COORDINATOR or COORDINATOR_LOAD_IN_PROGRESS.
         """
         shard = self._shards.get(index)
-        if shard is None:
+        if shard is None or shard.is_failed:
             raise ApiError(ErrorCode.NOT_COORDINATOR)
         if not shard.is_active:
             raise ApiError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
@@ -71,7 +75,7 @@ class Shards:
     @property
     def is_loading(self) -> bool:
         """Whether one of them is not loaded yet."""
-        return any(not shard.is_active for shard in self._shards.values())
+        return any(not (each.is_active or each.is_failed) for each in self._shards.values())
 
     def groups(self) -> "Iterator[Group]":
         """Every group of every loaded shard."""

@@ -57,9 +57,10 @@ class Changes:
     async def read_new(self, watch: Watch | None = None) -> list[Notification]:
         """Return the changes that no earlier call returned, in order, and watch for more."""
         numbers = [n for n in await self._numbers(watch) if n > self._last_seen]
+        found = await self._read(numbers)
         if numbers:
             self._last_seen = numbers[-1]
-        return await self._read(numbers)
+        return found
 
     async def read_all(self, watch: Watch | None = None) -> list[Notification]:
         """Return all changes there are, in order, and watch for more."""

@@ -93,8 +93,8 @@ class Ensemble:
             return
         try:
             await self._group_commit.wait()
-        except OSError as error:
-            _log.error("the registry could not be forced to disk: %s", error)
+        except Exception as error:
+            _log.error("the registry could not be forced to disk: %r", error)
             raise ConnectionLoss(path) from error
 
     def expire_sessions(self) -> None:

@@ -23,7 +23,7 @@ class GroupCommit:
         self._is_syncing = False
 
     async def wait(self) -> None:
-        """Return when all that has been written by now is on disk; raises OSError."""
+        """Return when all that has been written by now is on disk; raises what `sync` raises."""
         safe: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(safe)
         if not self._is_syncing:
@@ -35,7 +35,7 @@ class GroupCommit:
         self._is_syncing = True
         self._worker(self._sync, partial(self._done, waiting))
 
-    def _done(self, waiting: list[asyncio.Future[None]], error: OSError | None) -> None:
+    def _done(self, waiting: list[asyncio.Future[None]], error: BaseException | None) -> None:
         self._is_syncing = False
         if self._waiting:
             self._begin()

@@ -147,7 +147,7 @@ class Journal:
         """Force everything appended so far to disk, or append nothing more; in any thread."""
         try:
             os.fdatasync(self._fd)
-        except OSError:
+        except BaseException:
             self._broken = True
             raise
 

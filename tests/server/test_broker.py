@@ -3,6 +3,7 @@
 import asyncio
 import io
 import socket
+import threading
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,9 @@ from barnabas.server.registry.controller import ControllerEpoch
 from barnabas.server.registry.errors import ControllerMoved
 from barnabas.server.startup import StartFailed
 from barnabas.server.testing.broker import Broker as InProcess
+from barnabas.wire.messages.init_producer_id import InitProducerIdRequest
+from tests.server.raw_client import RawClient
+from tests.server.waiting import wait_until
 
 
 def start(folder: Path, **settings: str) -> str:
@@ -126,3 +130,37 @@ def test_topics_and_records_outlive_a_restart_and_a_crash(tmp_path: Path) -> Non
         config = broker.run(broker.server.topic_settings.read("kept"))
         assert config.retention_ms == 1234567
         assert broker.server.metadata.topics["kept"].topic_id == topic.topic_id
+
+
+@pytest.mark.broker_says("a timer failed")
+def test_a_sweep_that_fails_is_followed_by_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    with InProcess() as broker:
+        swept = threading.Semaphore(0)
+
+        def sweep(_: float) -> None:
+            swept.release()
+            raise ValueError("a bug")
+
+        monkeypatch.setattr(broker.server.population, "sweep", sweep)
+        for _ in range(3):
+            assert swept.acquire(timeout=30)
+
+
+@pytest.mark.broker_says("a handler failed.*INIT_PRODUCER_ID")
+def test_a_request_that_fails_when_its_client_has_left_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with InProcess() as broker:
+        begun, gone = threading.Event(), asyncio.Event()
+
+        async def take() -> int:
+            begun.set()
+            await gone.wait()
+            raise ValueError("a bug")
+
+        monkeypatch.setattr(broker.server.producer_ids, "take", take)
+        with RawClient(broker.port) as client:
+            client.send(InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1), 4)
+            assert begun.wait(30)
+        wait_until(lambda: broker.call(lambda: not broker.server.population.connections))
+        broker.call(gone.set)

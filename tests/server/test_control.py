@@ -238,3 +238,29 @@ def wait_for_hit(fault: AddedFault) -> None:
     deadline = time.monotonic() + 10
     while not fault.hits:
         assert time.monotonic() < deadline, "the request has not come"
+
+
+@pytest.mark.broker_says("a fault cannot be matched.*PRODUCE")
+def test_a_predicate_that_raises_is_said_and_the_client_served(
+    broker: Broker, client: RawClient, topic: str
+) -> None:
+    broker.faults.add("close", predicate=lambda request: request.no_such_field)
+    assert produce(client, topic, make_batch(b"y")).base_offset == 1
+
+
+@pytest.mark.broker_says("an observer failed.*ProduceRequest")
+def test_an_observer_that_raises_is_said_and_the_client_served(
+    broker: Broker, client: RawClient, topic: str
+) -> None:
+    def observe(*_: object) -> None:
+        raise ValueError("of the test")
+
+    dispatcher = broker.server.dispatcher
+    observer = dispatcher.observer
+    dispatcher.observer = observe
+    try:
+        assert produce(client, topic, make_batch(b"y")).base_offset == 1
+        client.send(produce_request(topic, make_batch(b"z"), acks=0), 9, answered=False)
+        assert produce(client, topic, make_batch(b"y")).base_offset == 3
+    finally:
+        dispatcher.observer = observer

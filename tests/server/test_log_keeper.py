@@ -6,6 +6,8 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from barnabas.server.clock import ManualClock
 from barnabas.server.config import load_config
 from barnabas.server.log_keeper import STOPPING_THREADS, LogKeeper, log_manager_config
@@ -60,3 +62,21 @@ def test_processes_and_compactions_are_as_many_as_the_settings_say() -> None:
     settings = {"num.recovery.threads.per.data.dir": "3", "log.cleaner.threads": "4"}
     made = log_manager_config(load_config((), settings))
     assert (made.recovery_processes, made.cleaner_threads) == (3, 4)
+
+
+@pytest.mark.parametrize("failure", [None, OSError("no"), ValueError("a bug"), SystemExit()])
+def test_work_in_a_thread_always_comes_back(failure: BaseException | None) -> None:
+    async def run() -> None:
+        def work() -> None:
+            if failure is not None:
+                raise failure
+
+        errors: list[BaseException] = []
+        keeper = LogKeeper(ManualClock(), asyncio.get_running_loop(), errors.append)
+        outcome: asyncio.Future[BaseException | None] = asyncio.Future()
+        keeper.run(work, outcome.set_result)
+        assert await outcome is failure
+        await keeper.stop()
+        assert errors == []
+
+    asyncio.run(run())

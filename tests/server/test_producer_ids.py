@@ -1,6 +1,7 @@
 """Producer ids: each once, blocks fetched ahead, a registry that fails now and then."""
 
 import asyncio
+import gc
 
 import pytest
 
@@ -95,5 +96,26 @@ def test_who_gives_up_waiting_loses_nobody_elses_block() -> None:
         impatient.cancel()
         assert await patient == 0
         assert ids.asked == 1
+
+    asyncio.run(scenario())
+
+
+def test_a_block_that_could_not_be_fetched_ahead_is_nobodys_error() -> None:
+    async def scenario() -> None:
+        complaints: list[dict[str, object]] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, what: complaints.append(what))
+        ids = await counting_ids()
+        pool = ProducerIdPool(ids, 1)
+        await pool.take()
+        ids.fails = True
+        while ids.asked == 1:
+            await pool.take()
+            await asyncio.sleep(0)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        ids.fails = False
+        gc.collect()
+        taken = [await pool.take() for _ in range(1000)]
+        assert len(set(taken)) == 1000 and complaints == []
 
     asyncio.run(scenario())

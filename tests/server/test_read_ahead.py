@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.server import read_ahead
 from barnabas.server.read_ahead import (
     PAGE_BYTES,
     PROBE_EVERY_BYTES,
@@ -134,6 +135,20 @@ def evict_log(broker: Broker, topic: str) -> None:
         evict(opened)
     finally:
         os.close(opened)
+
+
+def test_who_waits_is_told_even_if_the_read_meets_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise ValueError("a bug")
+
+    async def scene() -> None:
+        ahead, done = ReadAhead(), asyncio.Event()
+        ahead.read(Slice(-1, 0, SIZE), 0, SIZE, done.set)
+        await done.wait()
+        ahead.stop()
+
+    monkeypatch.setattr(read_ahead, "_read", fails)
+    asyncio.run(asyncio.wait_for(scene(), 30))
 
 
 def test_an_evicted_log_is_read_by_threads_and_sent_whole(barnabas_broker: Broker) -> None:

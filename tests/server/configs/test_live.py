@@ -8,8 +8,10 @@ import pytest
 
 from barnabas.server.broker import Broker
 from barnabas.server.config import load_config
+from barnabas.server.configs.live import LOOK_AGAIN_MS
 from barnabas.server.registry.ensemble import Ensemble
 from barnabas.server.registry.registry import Registry
+from barnabas.server.registry.store import ConnectionLoss
 from tests.server.waiting import eventually
 
 
@@ -94,3 +96,31 @@ def test_compaction_and_producers_hear_of_changes(tmp_path: Path) -> None:
         await broker.stop()
 
     asyncio.run(scenario())
+
+
+@pytest.mark.broker_says("changed settings cannot be")
+@pytest.mark.parametrize("failure", [ConnectionLoss("/config"), ValueError("a bug")])
+def test_a_change_that_could_not_be_applied_is_made_good_and_later_ones_come_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
+    async def scenario() -> None:
+        ensemble = Ensemble(lambda: int(time.time() * 1000))
+        broker = await started(tmp_path, ensemble)
+        other = Registry(ensemble.connect())
+        config, read, failures = broker.config, broker.registry.configs.read, [failure] * 2
+
+        async def maybe(path: str) -> dict[str, str]:
+            if failures:
+                raise failures.pop()
+            return await read(path)
+
+        monkeypatch.setattr(broker.registry.configs, "read", maybe)
+        for wanted in (1234, 1235):
+            await other.configs.write("brokers/0", {"message.max.bytes": str(wanted)})
+            await other.configs.notify("brokers/0")
+            while config.message_max_bytes != wanted:
+                broker.clock.advance(LOOK_AGAIN_MS)
+                await asyncio.sleep(0)
+        await broker.stop()
+
+    asyncio.run(asyncio.wait_for(scenario(), 30))

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from barnabas.server.errors import ApiError
+from barnabas.server.groups.cleanup import Cleanup
 from barnabas.server.groups.commits import Committer
 from barnabas.server.groups.expiry import expired_offsets
+from barnabas.server.groups.group import Group
 from barnabas.server.groups.offsets import CommittedOffset
 from barnabas.server.groups.records import decode_key
 from barnabas.server.groups.states import GroupState
@@ -178,3 +180,24 @@ def test_release_4_buries_a_group_that_was_only_offsets(tmp_path: Path) -> None:
     committed = world.records()[0][1].value
     assert committed is not None and committed[:2] == b"\x00\x04"
     world.close()
+
+
+@pytest.mark.broker_says("a group cannot expire.*group=bad")
+def test_a_group_that_cannot_expire_keeps_no_other_and_no_later_check_from_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expire = Cleanup.expire
+
+    def maybe(cleanup: Cleanup, group: Group) -> None:
+        if group.group_id == "bad":
+            raise ValueError("a bug")
+        expire(cleanup, group)
+
+    monkeypatch.setattr(Cleanup, "expire", maybe)
+    world.commit(1, group="bad")
+    world.commit(1, group="good")
+    world.clock.advance("24 h 10 min")
+    assert world.groups.describe("good") is None and world.group("bad")
+    world.commit(1, group="later")
+    world.clock.advance("24 h 10 min")
+    assert world.groups.describe("later") is None

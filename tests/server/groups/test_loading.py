@@ -4,14 +4,18 @@ import asyncio
 import shutil
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from barnabas.server.groups import loading
 from barnabas.server.groups.commits import Committer
+from barnabas.server.groups.leadership import RELOAD_PAUSE_MS
 from barnabas.server.groups.loading import SLICE_MS
 from barnabas.server.groups.offsets import CommittedOffset
 from barnabas.server.groups.partitioning import OFFSETS_TOPIC
 from barnabas.server.groups.records import encode_offset, encode_offset_key
+from barnabas.server.groups.shards import Shard
 from barnabas.server.groups.states import GroupState
 from barnabas.storage.builder import build_batch, build_end_transaction_marker
 from barnabas.storage.control import EndTransactionMarker
@@ -221,3 +225,54 @@ def test_others_are_served_while_many_groups_are_loaded(world: World) -> None:
     took_ms = (time.monotonic() - started) * 1000
     assert world.committed(partition=19, group="group-399") == 399
     assert turns >= 3, f"{turns} turns in {took_ms} ms of slices of {SLICE_MS} ms"
+
+
+@pytest.mark.broker_says("groups cannot be loaded.*partition=0")
+@pytest.mark.parametrize("failure", [OSError("a bad sector"), ValueError("a bug")])
+def test_a_partition_that_cannot_be_read_is_not_taken_for_empty(
+    world: World, monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
+    world.commit(7)
+    decode, failures = loading.decode_batch, [failure, failure]
+
+    def maybe(*arguments: Any) -> Any:
+        if failures:
+            raise failures.pop()
+        return decode(*arguments)
+
+    monkeypatch.setattr(loading, "decode_batch", maybe)
+    world.reload()
+    for left in (1, 0):
+        assert len(failures) == left
+        assert Client(world).join() is ErrorCode.NOT_COORDINATOR
+        assert world.commit(1) is ErrorCode.NOT_COORDINATOR
+        assert not world.groups.shards.is_loading
+        world.clock.advance(RELOAD_PAUSE_MS)
+        world.loop.run_until_complete(asyncio.sleep(0))
+        world.loop.run_until_complete(world.loaded())
+    assert world.committed() == 7
+    assert world.commit(8) is ErrorCode.NONE
+
+
+@pytest.mark.broker_says("groups cannot be loaded")
+def test_a_partition_that_cannot_be_read_keeps_no_other_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(tmp_path, partitions=2)
+    load = loading.load
+
+    async def maybe(shard: Shard, buffer_bytes: int) -> loading.Replay:
+        if shard.index == 0:
+            raise ValueError("a bug")
+        return await load(shard, buffer_bytes)
+
+    monkeypatch.setattr(loading, "load", maybe)
+    for index in range(2):
+        partition = world.replicas.require(OFFSETS_TOPIC, index)
+        partition.append(
+            build_batch([Record(0, 0, b"", b"")]), 1, 0, origin=AppendOrigin.COORDINATOR
+        )
+        world.reload(index)
+    shards = {shard.index: shard for shard in world.groups.shards}
+    assert (shards[0].is_failed, shards[1].is_active) == (True, True)
+    world.close()

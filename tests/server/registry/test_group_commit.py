@@ -66,8 +66,9 @@ async def test_a_write_is_acknowledged_when_it_is_on_disk(tmp_path: Path) -> Non
 
 
 @pytest.mark.broker_says("could not be forced to disk", "the registry could not be written")
+@pytest.mark.parametrize("failure", [OSError("the disk is on fire"), ValueError("a bug")])
 async def test_a_write_that_may_be_lost_is_not_acknowledged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: Exception
 ) -> None:
     disk = SlowDisk()
     path = tmp_path / JOURNAL_NAME
@@ -77,7 +78,7 @@ async def test_a_write_that_may_be_lost_is_not_acknowledged(
     await soon()
 
     def fails(fd: int) -> None:
-        raise OSError("the disk is on fire")
+        raise failure
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "fdatasync", fails)
