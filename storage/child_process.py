@@ -7,6 +7,7 @@ child whose parent dies sees the end of its input.
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -16,6 +17,8 @@ from typing import Any, BinaryIO, Final
 _LENGTH: Final = Struct(">I")
 _READ_BYTES: Final = 1 << 16
 _STOP_SECONDS: Final = 5
+_dying: Final[list["subprocess.Popen[bytes]"]] = []
+"""Children that were killed and are not dead yet."""
 
 
 class ChildProcess:
@@ -23,6 +26,7 @@ class ChildProcess:
 
     def __init__(self, module: str, inherited_fds: Sequence[int] = ()) -> None:
         """Start `main` of a module; raises OSError."""
+        _reap()
         path = os.pathsep.join(entry for entry in sys.path if entry)
         self._process = subprocess.Popen(
             [sys.executable, "-c", f"from {module} import main; main()"],
@@ -88,13 +92,26 @@ class ChildProcess:
             del received[:end]
         return messages
 
-    def close(self) -> None:
-        """End the child, whatever it is doing."""
+    def close(self, patience_seconds: float = _STOP_SECONDS) -> None:
+        """End the child, whatever it is doing.
+
+        One that takes longer to die, as it may in the middle of a sync, is waited for when the
+        next child ends or begins.
+        """
         if self.exit_code is None:
             self._process.kill()
-            self.exit_code = self._process.wait(_STOP_SECONDS)
+            try:
+                self.exit_code = self._process.wait(patience_seconds)
+            except subprocess.TimeoutExpired:
+                self.exit_code = -signal.SIGKILL
+                _dying.append(self._process)
             self._input.close()
             self._output.close()
+            _reap()
+
+
+def _reap() -> None:
+    _dying[:] = [process for process in _dying if process.poll() is None]
 
 
 def pack_message(message: object) -> bytes:

@@ -81,6 +81,7 @@ def job_of(
         first_dirty_offset=chosen.first_dirty_offset,
         high_watermark=log.high_watermark,
         now_ms=now_ms,
+        generation=log.generation,
         aborted=_aborted(log, stop),
         last_records={
             producer_id: LastRecord(entry.last_data_offset, entry.epoch)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from math import inf
 from typing import NamedTuple, Protocol
 
@@ -44,6 +45,8 @@ class CompactionJob:
     first_dirty_offset: int
     high_watermark: int
     now_ms: int
+    generation: int = 0
+    """Of the log, when the job was made: of another generation it does not hold."""
     aborted: Sequence[AbortedTransaction] = ()
     last_records: Mapping[int, LastRecord] = field(default_factory=dict)
     dedupe_buffer_bytes: int = DEDUPE_BUFFER_BYTES
@@ -85,12 +88,20 @@ class CompactionDone:
     keys: int
 
 
+class Blame(Enum):
+    """What made a compaction fail."""
+
+    LOG = "its records: it would fail again"
+    DISK = "the disk: nothing is known any more of what is on it"
+    NOTHING = "what may pass: a file that is not there, no descriptor left, a child that died"
+
+
 @dataclass(frozen=True, slots=True)
 class CompactionFailed:
-    """A compaction that came to nothing; `is_io_error` blames the disk, not the log."""
+    """A compaction that came to nothing, and what is to blame for it."""
 
     reason: str
-    is_io_error: bool = False
+    blame: Blame = Blame.LOG
 
 
 CompactionEvent = CompactedGroup | CompactionDone | CompactionFailed

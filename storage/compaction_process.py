@@ -20,13 +20,15 @@ from barnabas.storage.child_process import (
     read_message,
     take_standard_streams,
 )
-from barnabas.storage.compaction_job import CompactionEvent, CompactionFailed, CompactionJob
-from barnabas.storage.errors import StorageError
+from barnabas.storage.compaction_job import Blame, CompactionEvent, CompactionFailed, CompactionJob
+from barnabas.storage.errors import StorageError, is_disk_failure
 from barnabas.storage.fs import REAL, Buffer, FileSystem
 
 # The lowest: on two cores the 99th percentile of the broker's answers is then 1.9 times what it is
 # without a compaction, at 10 it is 2.7 times. (SCHED_IDLE: 1.8, but a busy machine starves it.)
 _NICENESS: Final = 19
+_PATIENCE_SECONDS: Final = 0.01
+"""How long the broker waits for a killed child, which as the lowest may be long in dying."""
 
 
 def run_job(fs: FileSystem, job: CompactionJob) -> Iterator[CompactionEvent]:
@@ -36,7 +38,8 @@ def run_job(fs: FileSystem, job: CompactionJob) -> Iterator[CompactionEvent]:
     try:
         yield from compact(fs, job)
     except OSError as error:
-        yield CompactionFailed(f"{job.directory}: {error}", is_io_error=True)
+        blame = Blame.DISK if is_disk_failure(error) else Blame.NOTHING
+        yield CompactionFailed(f"{job.directory}: {error}", blame)
     except StorageError as error:
         yield CompactionFailed(str(error.located(job.topic_partition)))
     except Exception as error:
@@ -78,7 +81,10 @@ class CompactionProcess:
         self._child: ChildProcess | None = None
 
     def submit(self, job: CompactionJob) -> None:
-        """Send a job to the child, or what a pipe takes of it; `poll` sends the rest."""
+        """Send a job to the child, or what a pipe takes of it; `poll` sends the rest.
+
+        Raises OSError if there can be no child.
+        """
         if self._child is None:
             self._child = ChildProcess(__name__)
         self._child.send(job)
@@ -93,7 +99,7 @@ class CompactionProcess:
             return events
         self._child = None
         reason = f"the compaction process ended with code {child.exit_code}"
-        return [*events, CompactionFailed(reason)]
+        return [*events, CompactionFailed(reason, Blame.NOTHING)]
 
     def fileno(self) -> int | None:
         """The child's output."""
@@ -111,7 +117,7 @@ class CompactionProcess:
     def close(self) -> None:
         """End the child, whatever it is doing."""
         if self._child is not None:
-            self._child.close()
+            self._child.close(_PATIENCE_SECONDS)
             self._child = None
 
 

@@ -1,32 +1,37 @@
 """Keeps compactions going while some log is dirty enough, and swaps their results in.
 
-The log may change while a compaction runs. A finished group is put in place only if the very
-segments it was made from are still closed segments of the log; otherwise the compaction is
-dropped, and tried again from the start another time. A log whose records cannot be read is
-left alone from then on, and said so once. Source: Kafka's LogCleaner, LogCleanerManager.
+A log may change while it is compacted: retention, DeleteRecords, a truncation take segments
+away. A job names the generation of the log it was made from; once the log has another one, the
+job is dropped, what it left is removed, and the log is asked for again. Nothing that happens to
+a job says anything about the disk, but for the errors of the disk itself. A log whose records
+cannot be read is left alone from then on, and said so once. Source: Kafka's LogCleaner,
+LogCleanerManager.
 """
 
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from functools import partial
 
 from barnabas.storage import checkpoints
 from barnabas.storage.checkpoint_writer import CheckpointWriter
 from barnabas.storage.compaction_candidates import candidate_of, job_of
 from barnabas.storage.compaction_job import (
+    Blame,
     CompactedGroup,
     CompactionDone,
+    CompactionEvent,
     CompactionFailed,
+    CompactionJob,
     Compactor,
 )
 from barnabas.storage.compaction_plan import Candidate, choose
+from barnabas.storage.compaction_retries import CompactionRetries
+from barnabas.storage.compaction_running import RunningCompaction, check_new_segment, failure_of
 from barnabas.storage.data_directory import DataDirectory
 from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.disk_work import DiskWork
 from barnabas.storage.errors import (
-    CorruptBatch,
-    CorruptIndex,
     LogDirectoryFailed,
     StorageError,
 )
@@ -39,14 +44,6 @@ POLL_MS = 100
 """How often to look after a compaction if nobody waits on `Compactor.fileno`."""
 
 _logger = logging.getLogger(__name__)
-
-
-@dataclass(slots=True, eq=False)
-class _Running:
-    log: ManagedLog
-    segments: dict[int, Segment]
-    """The closed segments the job reads that are not replaced yet, by base offset."""
-    compactor: Compactor
 
 
 class CompactionScheduler:
@@ -65,11 +62,16 @@ class CompactionScheduler:
         self._compactor = compactor
         self._spare = [compactor]
         self._disk_work = disk_work
-        self._running: list[_Running] = []
+        self._running: list[RunningCompaction] = []
         self._checkpoints = checkpoint_writer
+        self._retries = CompactionRetries()
+        self._settling: set[ManagedLog] = set()
+        """Compacted logs whose new names are not durable yet."""
         self.uncleanable: dict[TopicPartition, str] = {}
         """Logs that cannot be compacted, and why."""
         self._begin_ms = self._poll_ms = FOREVER
+        self._monotonic_ms = 0
+        """When `run` was last called."""
 
     def start(self, monotonic_ms: int) -> None:
         """Begin to look for dirty logs."""
@@ -94,23 +96,35 @@ class CompactionScheduler:
         """A descriptor that turns readable when `run` has something to do, if there is one."""
         return self._running[0].compactor.fileno() if self._running else None
 
+    def spares(self, log: ManagedLog) -> bool:
+        """Whether retention is to leave a log alone, whose last compaction it has undone."""
+        return log.partition in self.running and self._retries.has_changed(log.partition)
+
     def run(self, now_ms: int, monotonic_ms: int) -> None:
         """Take what compactions have brought; begin others when it is time.
 
         `now_ms` tells how old records are, `monotonic_ms` whether it is time.
         """
+        self._monotonic_ms = monotonic_ms
         room = self.config.cleaner_threads - len(self._running)
         for running in self._running.copy():
             self._take_events(running, now_ms)
         self._poll_ms = monotonic_ms + POLL_MS if self._running else FOREVER
         while room > 0 and self._begin_ms <= monotonic_ms:
-            self._begin(now_ms, monotonic_ms)
+            self._begin(now_ms)
             room -= 1
 
     def close(self) -> None:
-        """Drop the compactions in progress."""
+        """Drop the compactions in progress and remove what they have left."""
         for running in self._running.copy():
             self._drop(running)
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Let go of the compactions in progress; their files stay, as after a crash."""
+        for running in self._running.copy():
+            running.compactor.close()
+            self._end(running)
         self._close_spare()
         self._begin_ms = self._poll_ms = FOREVER
 
@@ -121,50 +135,80 @@ class CompactionScheduler:
 
     def forget(self, log: ManagedLog) -> None:
         """A log goes out of use."""
-        self.uncleanable.pop(log.partition, None)
         for running in self._running.copy():
             if running.log is log:
                 self._drop(running)
+        self.uncleanable.pop(log.partition, None)
+        self._retries.forget(log.partition)
+        self._settling.discard(log)
 
     def directory_failed(self, directory: DataDirectory) -> None:
-        """A directory has gone offline."""
+        """A directory has gone offline: its files are not to be touched any more."""
+        self._settling -= set(directory.logs.values())
         for running in self._running.copy():
             if running.log.data_directory is directory:
-                self._drop(running)
+                running.compactor.close()
+                self._end(running)
 
-    def _drop(self, running: _Running) -> None:
+    def _drop(self, running: RunningCompaction) -> None:
+        """End a compaction before its time."""
         running.compactor.close()
         self._end(running)
+        self._remove_leavings(running.log)
 
-    def _end(self, running: _Running) -> None:
+    def _end(self, running: RunningCompaction) -> None:
         self._running.remove(running)
         self._spare.append(running.compactor)
 
+    def _remove_leavings(self, log: ManagedLog) -> bool:
+        """Remove what a job has left in a log's directory; False if that failed.
+
+        At the next start it would be taken for an unfinished compaction.
+        """
+        if not log.data_directory.is_online:
+            return False
+        try:
+            if log.set_aside_leavings():
+                log.data_directory.to_unlink.add(log)
+        except OSError as error:
+            self._failed(log, failure_of(error))
+            return False
+        return True
+
     # --- beginning ---------------------------------------------------------------------
 
-    def _begin(self, now_ms: int, monotonic_ms: int) -> None:
+    def _begin(self, now_ms: int) -> None:
         chosen = choose(self.candidates(now_ms))
         if chosen is None:
             self._close_spare()
-            self._begin_ms = monotonic_ms + self.config.cleaner_backoff_ms
+            self._begin_ms = self._monotonic_ms + self.config.cleaner_backoff_ms
             return
         log = self._log_of(chosen.topic_partition)
-        job, segments = job_of(log, chosen, self.config, now_ms)
-        _logger.info(
-            "%s: compacting %d segments, %.0f %% dirty",
-            log.topic_partition,
-            len(segments),
-            100 * chosen.dirty_ratio,
-        )
+        try:
+            job, segments = job_of(log, chosen, self.config, now_ms)
+        except (OSError, StorageError) as error:
+            self._failed(log, failure_of(error))
+            return
+        if self._remove_leavings(log):
+            self._submit(log, job, segments)
+
+    def _submit(self, log: ManagedLog, job: CompactionJob, segments: dict[int, Segment]) -> None:
+        _logger.info("%s: compacting %d segments", log.topic_partition, len(segments))
         compactor = self._spare.pop() if self._spare else self._compactor.another()
-        self._running.append(_Running(log, segments, compactor))
-        compactor.submit(job)
-        self._poll_ms = monotonic_ms
+        running = RunningCompaction(log, segments, compactor, job.generation)
+        self._running.append(running)
+        self._poll_ms = self._monotonic_ms
+        try:
+            compactor.submit(job)
+        except OSError as error:  # of a process that could not be started, not of a disk
+            self._end(running)
+            self._failed(log, CompactionFailed(str(error), Blame.NOTHING))
 
     def candidates(self, now_ms: int) -> list[Candidate]:
         """Every log that could be compacted and is not being, due or not."""
         found = []
-        excluded = {*self.uncleanable, *self.running}
+        excluded = {*self.uncleanable, *self.running, *self._retries.waiting(self._monotonic_ms)}
+        excluded.update(log.partition for log in self._settling)
         for directory in self._directories:
             for log in list(directory.logs.values()) if directory.is_online else ():
                 if log.config.compact and len(log.segments) > 1:
@@ -174,7 +218,7 @@ class CompactionScheduler:
                         except LogDirectoryFailed:
                             break
                         except StorageError as error:
-                            self._give_up(log, str(error))
+                            self._failed(log, failure_of(error))
         return found
 
     def _log_of(self, partition: TopicPartition) -> ManagedLog:
@@ -186,67 +230,84 @@ class CompactionScheduler:
 
     # --- results -----------------------------------------------------------------------
 
-    def _take_events(self, running: _Running, now_ms: int) -> None:
+    def _take_events(self, running: RunningCompaction, now_ms: int) -> None:
         for event in running.compactor.poll():
             with suppress(LogDirectoryFailed):  # which has dropped the compaction
                 self._take_event(running, event, now_ms)
             if running not in self._running:
                 return
+        if running.is_outdated:
+            self._drop_outdated(running)
 
-    def _take_event(
-        self,
-        running: _Running,
-        event: CompactedGroup | CompactionDone | CompactionFailed,
-        now_ms: int,
-    ) -> None:
-        log = running.log
-        if isinstance(event, CompactedGroup):
-            try:
-                if not self._swap_in(running, event, now_ms):
-                    _logger.info("%s: changed while it was compacted", log.topic_partition)
-                    self._drop(running)
-            except (CorruptBatch, CorruptIndex) as error:
-                self._drop(running)
-                self._give_up(log, str(error))
+    def _take_event(self, running: RunningCompaction, event: CompactionEvent, now_ms: int) -> None:
+        if isinstance(event, (CompactionDone, CompactionFailed)):
+            self._end(running)
+        if isinstance(event, CompactionFailed) and event.blame is Blame.DISK:
+            self._failed(running.log, event)
+        elif running.is_outdated:
+            self._drop_outdated(running)
+        elif isinstance(event, CompactedGroup):
+            self._take_group(running, event, now_ms)
         elif isinstance(event, CompactionDone):
-            self._end(running)
-            log.data_directory.clean_offsets[log.partition] = event.clean_offset
-            self._checkpoints.write(log.data_directory, checkpoints.CLEANER)
-        elif event.is_io_error:
-            log.data_directory.fail(OSError(event.reason))
+            self._settle(running, event)
         else:
-            self._end(running)
-            self._give_up(log, event.reason)
+            self._remove_leavings(running.log)
+            self._failed(running.log, event)
 
-    def _swap_in(self, running: _Running, group: CompactedGroup, now_ms: int) -> bool:
-        """Put a group in place; False if the log is no longer what the job was made from.
-
-        Not only what the group replaces must still be there, but all that the job has read:
-        a record went because of a later one, which a truncation may have taken away.
-        """
+    def _drop_outdated(self, running: RunningCompaction) -> None:
+        """Drop a compaction of what is no longer so; the next look finds the log dirty again."""
         log = running.log
-        in_log = {id(segment) for segment in log.segments if segment is not log.active_segment}
-        if any(id(segment) not in in_log for segment in running.segments.values()):
-            return False
+        _logger.info("%s: changed while it was compacted", log.topic_partition)
+        self._retries.changed(log.partition)
+        if running in self._running:
+            self._drop(running)
+        else:
+            self._remove_leavings(log)
+
+    def _take_group(self, running: RunningCompaction, group: CompactedGroup, now_ms: int) -> None:
+        log = running.log
+        try:
+            check_new_segment(log, group)
+        except (OSError, StorageError) as error:
+            self._drop(running)
+            self._failed(log, failure_of(error))
+            return
         old = [running.segments.pop(source.base_offset) for source in group.replaced]
-        if any(a.size_bytes != b.size_bytes for a, b in zip(old, group.replaced, strict=True)):
-            return False
-        self._check(log, group)
         log.data_directory.to_unlink.add(log)
         log.replace_segments([group.base_offset], old, now_ms, sync=False)
+        running.generation = log.generation
         self._disk_work.submit(log.data_directory, log.sync_names)
-        return True
 
-    def _check(self, log: ManagedLog, group: CompactedGroup) -> None:
-        """Raise CorruptBatch unless a new segment is the one that was reported."""
-        found = log.cleaned_extent(group.base_offset)
-        reported = (group.size_bytes, group.last_offset)
-        if found != reported:
-            raise CorruptBatch(
-                f"the new segment has (size, last offset) {found} instead of {reported}",
-                offset=group.base_offset,
+    def _settle(self, running: RunningCompaction, done: CompactionDone) -> None:
+        """The log is clean once the names of its new segments are durable.
+
+        If the checkpoint came first, a power cut could bring the old segments back below it:
+        nobody would look for superseded records there again, and a record would outlive the
+        tombstone behind it.
+        """
+        log = running.log
+        self._retries.forget(log.partition)
+        self._settling.add(log)
+        settled = partial(self._settled, log, log.generation, done.clean_offset)
+        self._disk_work.submit(log.data_directory, log.sync_names, settled)
+
+    def _settled(self, log: ManagedLog, generation: int, clean_offset: int) -> None:
+        self._settling.discard(log)
+        if log.is_in_use and log.generation == generation:
+            log.data_directory.clean_offsets[log.partition] = clean_offset
+            self._checkpoints.write(log.data_directory, checkpoints.CLEANER)
+
+    def _failed(self, log: ManagedLog, failure: CompactionFailed) -> None:
+        partition = log.topic_partition
+        if failure.blame is Blame.DISK:
+            log.data_directory.fail(OSError(failure.reason))
+        elif failure.blame is Blame.LOG:
+            _logger.error("%s: cannot be compacted: %s", partition, failure.reason)
+            self.uncleanable[log.partition] = failure.reason
+        else:
+            wait_ms = self._retries.failed(
+                log.partition, self._monotonic_ms, self.config.cleaner_backoff_ms
             )
-
-    def _give_up(self, log: ManagedLog, reason: str) -> None:
-        _logger.error("%s: cannot be compacted: %s", log.topic_partition, reason)
-        self.uncleanable[log.partition] = reason
+            _logger.warning(
+                "%s: not compacted, tried again in %d ms: %s", partition, wait_ms, failure.reason
+            )

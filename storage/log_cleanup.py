@@ -10,6 +10,7 @@ are `.swap` loses nothing but the work; after it, opening the log finishes the j
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from barnabas.storage.fs import exists, sync_directory
 from barnabas.storage.log_roll import LogRoll
@@ -19,6 +20,7 @@ from barnabas.storage.segment_files import (
     DELETED,
     SWAP,
     TRANSACTION_INDEX,
+    is_leaving,
     segment_path,
 )
 
@@ -73,6 +75,7 @@ class LogCleanup(LogRoll):
             return 0
         if len(doomed) == len(self.segments):
             self.roll(now_ms)
+        self.generation += 1
         for segment in doomed:
             self.segments.remove(segment.base_offset)
         self._start_at(self.segments.first.base_offset)
@@ -88,6 +91,21 @@ class LogCleanup(LogRoll):
             self.epochs.write()
             self.producers.on_log_start_offset(offset)
             self._update_first_unstable_offset()
+
+    def set_aside_leavings(self) -> int:
+        """Rename what a compaction that came to nothing has left: how many files.
+
+        They are to be unlinked without delay. The log's own segments have their final names
+        whenever somebody may call this. Raises OSError.
+        """
+        fs, directory = self.fs, self.directory
+        leavings = [name for name in fs.list_directory(directory) if is_leaving(name)]
+        for name in leavings:
+            path = f"{directory}/{name}"
+            with suppress(FileNotFoundError):
+                fs.rename(path, path + DELETED)
+            self._deletions.appendleft((0, path + DELETED))
+        return len(leavings)
 
     def cleaned_extent(self, base_offset: int) -> tuple[int, int]:
         """(size in bytes, last offset) of a finished `.cleaned` segment, as its files have it.
@@ -125,6 +143,7 @@ class LogCleanup(LogRoll):
         self, new_base_offsets: Sequence[int], old: Sequence[Segment], now_ms: int
     ) -> None:
         new = [self._cleaned_segment(base_offset, now_ms) for base_offset in new_base_offsets]
+        self.generation += 1
         for segment in reversed(new):
             segment.change_suffix(CLEANED, SWAP)
         for segment in old:

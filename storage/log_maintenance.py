@@ -103,6 +103,8 @@ class LogMaintenance:
     def _sweep_retention(self, now_ms: int) -> Iterator[None]:
         for logs in self._slices():
             for log in logs:
+                if self._scheduler.spares(log):
+                    continue
                 try:
                     self.delete_old_segments(log, now_ms)
                 except LogDirectoryFailed:

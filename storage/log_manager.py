@@ -279,5 +279,5 @@ class LogManager(LogDirectories):
 
     def abandon(self) -> None:
         """Let go of everything as a crash would, but in good order: nothing is written."""
-        self.scheduler.close()
+        self.scheduler.abandon()
         self._close_files()

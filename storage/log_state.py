@@ -62,6 +62,7 @@ class LogState:
         "files",
         "fs",
         "full_validation",
+        "generation",
         "high_watermark",
         "load_report",
         "log_end_offset",
@@ -105,6 +106,9 @@ class LogState:
         self.load_report = LoadReport()
         self.truncations = 0
         self.segments_synced_at_once = SEGMENTS_SYNCED_AT_ONCE
+        self.generation = 0
+        """Raised whenever segments go or are replaced: what somebody has seen of the log before
+        need no longer be true."""
         self.verification = TransactionVerification()
         self.verifies_transactions = False
         """Whether a transaction's first batch has to show a guard

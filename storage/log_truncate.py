@@ -42,6 +42,7 @@ class LogTruncate(LogCleanup):
         """Nothing is cut yet: whoever has noted offsets above this one takes them back."""
 
     def _cut(self, segments: list[Segment], now_ms: int) -> None:
+        self.generation += 1
         for segment in reversed(segments):
             self.segments.remove(segment.base_offset)
             self._set_aside(segment, now_ms)

@@ -67,3 +67,14 @@ def test_a_child_is_ended_whatever_it_does(child: ChildProcess) -> None:
     assert child.exit_code == -signal.SIGKILL
     with pytest.raises(ProcessLookupError):
         os.kill(child.pid, 0)
+
+
+def test_a_child_that_is_slow_to_die_is_not_waited_for_but_reaped(child: ChildProcess) -> None:
+    pid = child.pid
+    child.close(0)
+    assert child.exit_code == -signal.SIGKILL
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while Path(f"/proc/{pid}").exists():
+        assert time.monotonic() < deadline
+        another = ChildProcess("echo_child")
+        another.close()

@@ -1,5 +1,6 @@
 """Compaction in a child: the same results, failures as events, and nothing left behind."""
 
+import errno
 import os
 import pickle
 import select
@@ -10,10 +11,12 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from barnabas.storage.compaction_job import (
+    Blame,
     CompactedGroup,
     CompactionDone,
     CompactionEvent,
@@ -21,7 +24,8 @@ from barnabas.storage.compaction_job import (
     CompactionJob,
     Compactor,
 )
-from barnabas.storage.compaction_process import CompactionProcess, InlineCompactor
+from barnabas.storage.compaction_process import CompactionProcess, InlineCompactor, run_job
+from barnabas.storage.fs import REAL
 from barnabas.storage.transaction_index import AbortedTransaction
 
 from .compaction_jobs import job_for, write_segment
@@ -106,12 +110,35 @@ def test_damage_is_reported_with_its_place(process: CompactionProcess, tmp_path:
     assert failed == CompactionFailed("orders-0 at offset 2: a batch's CRC is wrong")
 
 
-def test_a_missing_file_blames_the_disk(process: CompactionProcess, tmp_path: Path) -> None:
+def test_a_missing_file_blames_nothing(process: CompactionProcess, tmp_path: Path) -> None:
     job = small_job(tmp_path)
     (tmp_path / f"{0:020}.log").unlink()
     process.submit(job)
     (failed,) = wait_for_end(process)
-    assert isinstance(failed, CompactionFailed) and failed.is_io_error
+    assert isinstance(failed, CompactionFailed) and failed.blame is Blame.NOTHING
+
+
+@pytest.mark.parametrize(
+    ("number", "blame"),
+    [
+        (errno.EIO, Blame.DISK),
+        (errno.ENOSPC, Blame.DISK),
+        (errno.EROFS, Blame.DISK),
+        (errno.EMFILE, Blame.NOTHING),
+        (errno.ENFILE, Blame.NOTHING),
+        (errno.ENOENT, Blame.NOTHING),
+    ],
+)
+@pytest.mark.parametrize("call", ["open", "pread", "pwrite", "fsync"])
+def test_only_what_the_disk_reports_blames_it(
+    call: str, number: int, blame: Blame, tmp_path: Path
+) -> None:
+    def fails(*arguments: object) -> NoReturn:
+        raise OSError(number, os.strerror(number))
+
+    job = small_job(tmp_path)
+    (failed,) = run_job(replace(REAL, **{call: fails}), job)
+    assert isinstance(failed, CompactionFailed) and failed.blame is blame
 
 
 def test_a_killed_child_is_a_failure_and_the_next_job_gets_a_new_one(
@@ -122,7 +149,8 @@ def test_a_killed_child_is_a_failure_and_the_next_job_gets_a_new_one(
     wait_for_end(process)
     assert process.pid is not None
     os.kill(process.pid, signal.SIGKILL)
-    assert wait_for_end(process) == [CompactionFailed("the compaction process ended with code -9")]
+    reason = "the compaction process ended with code -9"
+    assert wait_for_end(process) == [CompactionFailed(reason, Blame.NOTHING)]
     process.submit(job)
     assert isinstance(wait_for_end(process)[-1], CompactionDone)
 

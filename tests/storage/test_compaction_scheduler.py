@@ -1,7 +1,9 @@
 """Compaction as a log manager runs it: when, on which log, and what if the log changes."""
 
+import errno
 import select
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +12,13 @@ import pytest
 from barnabas.storage import checkpoints
 from barnabas.storage.batch import walk
 from barnabas.storage.builder import build_batch
-from barnabas.storage.compaction_job import CompactedGroup, CompactionEvent, CompactionJob
+from barnabas.storage.compaction_job import (
+    Blame,
+    CompactedGroup,
+    CompactionEvent,
+    CompactionFailed,
+    CompactionJob,
+)
 from barnabas.storage.compaction_process import CompactionProcess, InlineCompactor, run_job
 from barnabas.storage.compression import codec_named
 from barnabas.storage.directory_names import TopicPartition
@@ -21,7 +29,16 @@ from barnabas.storage.log_manager_config import LogManagerConfig
 from barnabas.storage.managed_log import ManagedLog
 from barnabas.storage.records import Record
 
-from .managers import NOW_MS, ORDERS, append, base_offsets, opened, pass_time, records_of
+from .managers import (
+    NOW_MS,
+    ORDERS,
+    LaterWorker,
+    append,
+    base_offsets,
+    opened,
+    pass_time,
+    records_of,
+)
 
 COMPACT = LogConfig(
     cleanup_policy=("compact",), segment_bytes=200, index_interval_bytes=100, file_delete_delay_ms=0
@@ -285,16 +302,205 @@ def test_a_damaged_log_is_left_alone_and_the_others_go_on(tmp_path: Path) -> Non
     manager.close()
 
 
+def failing(event: CompactionFailed, tmp_path: Path) -> tuple[LogManager, ManagedLog]:
+    manager, compactor, log = running(tmp_path)
+    compactor.events = [event]
+    manager.background(NOW_MS + 1000)
+    return manager, log
+
+
 @pytest.mark.broker_says("its partitions are offline")
 def test_a_disk_that_fails_under_compaction_is_offline(tmp_path: Path) -> None:
-    manager, compactor, _ = running(tmp_path)
-    assert compactor.job is not None
-    (tmp_path / "orders-0" / f"{3:020}.log").unlink()
-    compactor.work()
-    manager.background(NOW_MS + 1000)
+    manager, _ = failing(CompactionFailed("it cannot be read", Blame.DISK), tmp_path)
     assert not manager.directories[0].is_online
     assert not manager.scheduler.running
     manager.close()
+
+
+def test_a_file_that_is_not_there_is_no_failed_disk(tmp_path: Path) -> None:
+    manager, compactor, log = running(tmp_path)
+    assert compactor.job is not None
+    path = tmp_path / "orders-0" / f"{3:020}.log"
+    path.rename(path.with_suffix(".hidden"))
+    compactor.work()
+    manager.background(NOW_MS + 1000)
+    assert manager.directories[0].is_online
+    assert manager.scheduler.uncleanable == {} and manager.scheduler.running == []
+    path.with_suffix(".hidden").rename(path)
+    asked_again = compactor.job = None
+    manager.background(NOW_MS + 1000 + 14_999)
+    assert compactor.job is asked_again
+    manager.background(NOW_MS + 1000 + 30_000)
+    compactor.work()
+    pass_time(manager, NOW_MS + 40_000)
+    assert offsets_of(log) == [5, 6, 7]
+    manager.close()
+
+
+def test_a_child_that_died_is_asked_again_and_each_time_later(tmp_path: Path) -> None:
+    manager, compactor, _ = running(tmp_path)
+    now_ms = NOW_MS
+    waits = []
+    for _ in range(7):
+        failed_ms = now_ms
+        compactor.events, compactor.job = [CompactionFailed("died", Blame.NOTHING)], None
+        while compactor.job is None:
+            manager.background(now_ms)
+            now_ms += 1000
+        waits.append((now_ms - failed_ms) // 15_000)
+    assert waits == [1, 2, 4, 8, 16, 20, 20]
+    assert manager.directories[0].is_online
+    manager.close()
+
+
+def test_a_process_that_cannot_be_started_is_no_failed_disk(tmp_path: Path) -> None:
+    class Childless(StoppedCompactor):
+        def submit(self, job: CompactionJob) -> None:
+            raise OSError(errno.EAGAIN, "no more processes")
+
+    manager = opened(tmp_path, compactor=Childless(), config=COMPACT)
+    log = manager.create(ORDERS[0], COMPACT, NOW_MS)
+    fill(log)
+    pass_time(manager, NOW_MS)
+    assert manager.scheduler.running == [] and manager.scheduler.uncleanable == {}
+    assert manager.directories[0].is_online
+    manager.close()
+
+
+def truncate(manager: LogManager, log: ManagedLog) -> None:
+    log.truncate_to(7, NOW_MS)
+
+
+def truncate_the_active_segment_away(manager: LogManager, log: ManagedLog) -> None:
+    log.truncate_to(3, NOW_MS)
+
+
+def start_anew(manager: LogManager, log: ManagedLog) -> None:
+    log.truncate_fully_and_start_at(20, NOW_MS)
+
+
+def delete_the_oldest(manager: LogManager, log: ManagedLog) -> None:
+    log.delete_old_segments(1, NOW_MS)
+
+
+def delete_records(manager: LogManager, log: ManagedLog) -> None:
+    log.maybe_increment_log_start_offset(5)
+    manager.maintenance.delete_old_segments(log, NOW_MS)
+
+
+def delete_the_topic(manager: LogManager, log: ManagedLog) -> None:
+    manager.delete(log.partition)
+
+
+def compact_no_more(manager: LogManager, log: ManagedLog) -> None:
+    log.update_config(replace(COMPACT, cleanup_policy=("delete",)))
+
+
+CHANGES = [
+    truncate, truncate_the_active_segment_away, start_anew, delete_the_oldest, delete_records,
+    delete_the_topic, compact_no_more,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: str(change.__name__))
+@pytest.mark.parametrize("when", ["before the child works", "after", "between two groups"])
+def test_whatever_happens_to_a_log_its_job_is_dropped_and_the_disk_is_well(
+    when: str, change: Callable[[LogManager, ManagedLog], None], tmp_path: Path
+) -> None:
+    """Flow: a job of several groups; the log changes before, behind or between them; another log
+    beside it must be as it was, and nothing of the job may be left in the directory."""
+    compactor = StoppedCompactor()
+    manager = opened(tmp_path, compactor=compactor, config=COMPACT)
+    log = manager.create(ORDERS[0], COMPACT, NOW_MS)
+    fill(log)
+    manager.background(NOW_MS)
+    if when == "before the child works":
+        change(manager, log)
+        compactor.job and compactor.work()
+    else:
+        compactor.work()
+        if when == "between two groups":
+            later = compactor.events[1:]
+            del compactor.events[1:]
+            manager.background(NOW_MS + 1)
+            assert offsets_of(log) == [1, 2, 3, 4, 5, 6, 7]
+            compactor.events = later
+        change(manager, log)
+    if log.is_in_use:
+        expected = records_of(log)
+        manager.background(NOW_MS + 2)
+        assert records_of(log) == expected
+        assert (manager.directories[0].clean_offsets, manager.scheduler.uncleanable) == ({}, {})
+        pass_time(manager, NOW_MS + 2000)
+        left = [each.name for each in (tmp_path / "orders-0").iterdir()]
+        is_running_again = manager.scheduler.running != []
+        assert is_running_again or not [each for each in left if "cleaned" in each]
+    assert manager.directories[0].is_online
+    manager.close()
+
+
+def test_leavings_go_before_a_job_is_submitted_and_when_one_is_dropped(tmp_path: Path) -> None:
+    manager, compactor, log = running(tmp_path)
+    folder = tmp_path / "orders-0"
+    assert list(folder.glob("*.cleaned"))
+    log.delete_old_segments(1, NOW_MS)
+    manager.background(NOW_MS + 1)
+    assert not list(folder.glob("*.cleaned"))
+    (folder / f"{77:020}.log.cleaned").write_bytes(b"of a child that was killed")
+    (folder / "notes.cleaned").write_bytes(b"of somebody else")
+    manager.background(NOW_MS + 15_000)
+    assert compactor.job is not None
+    assert [path.name for path in folder.glob("*.cleaned")] == ["notes.cleaned"]
+    pass_time(manager, NOW_MS + 16_000)
+    pass_time(manager, NOW_MS + 18_000)
+    assert not list(folder.glob("*.deleted"))
+    manager.close()
+
+
+def test_a_clean_stop_leaves_nothing_of_a_compaction_in_progress(tmp_path: Path) -> None:
+    manager, _, _ = running(tmp_path)
+    manager.close()
+    assert not list((tmp_path / "orders-0").glob("*.cleaned"))
+    again = opened(tmp_path, config=COMPACT).get(ORDERS[0])
+    assert again is not None and again.load_report.notes == []
+
+
+def test_retention_spares_a_log_whose_compaction_it_has_undone_once(tmp_path: Path) -> None:
+    """Flow: a segment expires at each sweep; the second job is let come to its end."""
+    both = replace(COMPACT, cleanup_policy=("compact", "delete"), retention_ms=100_000)
+    settings = LogManagerConfig(retention_check_interval_ms=1, initial_task_delay_ms=0)
+    compactor = StoppedCompactor()
+    manager = opened(tmp_path, compactor=compactor, config=both, settings=settings)
+    log = manager.create(ORDERS[0], both, NOW_MS)
+    for number in range(8):
+        append(log, b"x" * 120, key=b"k%d" % number, timestamp=NOW_MS + 1000 * number)
+    pass_time(manager, NOW_MS)
+    pass_time(manager, NOW_MS + 100_001)
+    assert base_offsets(log)[0] == 1
+    assert compactor.job is not None and compactor.job.segments[0].base_offset == 1
+    pass_time(manager, NOW_MS + 103_001)
+    assert base_offsets(log)[0] == 1
+    compactor.work()
+    pass_time(manager, NOW_MS + 103_002)
+    pass_time(manager, NOW_MS + 103_003)
+    assert base_offsets(log)[0] > 1
+    manager.close()
+
+
+def test_the_checkpoint_waits_for_the_names_of_the_new_segments(tmp_path: Path) -> None:
+    worker = LaterWorker()
+    manager = opened(tmp_path, config=COMPACT, worker=worker)
+    log = manager.create(ORDERS[0], COMPACT, NOW_MS)
+    fill(log)
+    manager.background(NOW_MS)
+    manager.background(NOW_MS + 1)
+    assert offsets_of(log) == [5, 6, 7]
+    assert not (tmp_path / checkpoints.CLEANER).exists()
+    assert [each for each in manager.scheduler.candidates(NOW_MS)] == []
+    worker.do_all()
+    clean = checkpoints.read_offsets(REAL, str(tmp_path / checkpoints.CLEANER))
+    assert clean == {ORDERS[0]: 7}
+    manager.abandon()
 
 
 def test_the_dirtiest_of_several_logs_comes_first(tmp_path: Path) -> None:
