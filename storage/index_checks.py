@@ -5,7 +5,7 @@ by one look at the `.log` file, and is before anybody relies on it; a lie is Cor
 the index is made anew.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from barnabas.storage.batch import BatchHeader
 from barnabas.storage.batch_reader import read_batches
@@ -14,6 +14,9 @@ from barnabas.storage.segment import Segment
 from barnabas.storage.transaction_index import AbortedTransaction
 
 _CHUNK_BYTES = 4096
+_WALK_CHUNK_BYTES = 64 << 10
+_WALKED_BYTES = 1 << 20
+_SAMPLES = 64
 
 
 def check_offset_entry(segment: Segment, offset: int, position: int) -> None:
@@ -37,6 +40,47 @@ def check_time_entry(segment: Segment, timestamp: int, offset: int) -> None:
             f"{segment.time_index.file.path}: no batch at {offset} with timestamp {timestamp}"
             f" {_way(segment)}"
         )
+
+
+def check_largest_timestamp(segment: Segment, timestamp: int, offset: int) -> None:
+    """Has no batch of the segment a larger timestamp than this, the last of its time index?
+
+    An index that has lost whole entries at its end looks like one whose segment's timestamps
+    stopped rising there. So all batches of the next megabyte are asked, and behind that some at
+    equal distances and the last ones: seldom more than one, as timestamps rise in most logs.
+    """
+    start = 0
+    if timestamp >= 0:
+        check_time_entry(segment, timestamp, offset)
+        found = segment.locate(offset)
+        start = segment.size_bytes if found is None else found[0]
+    try:
+        larger = next((each for each in _timestamps(segment, start) if each > timestamp), None)
+    except CorruptBatch:
+        return  # whoever reads it is told
+    if larger is not None:
+        raise CorruptIndex(
+            f"{segment.time_index.file.path}: ends with {timestamp}, a batch has {larger}"
+        )
+
+
+def _timestamps(segment: Segment, start: int) -> Iterator[int]:
+    """Largest timestamps of the batches from a position on, or of enough of them."""
+    log = segment.log_file.open()  # held: looking into the index may take its place in the cache
+    pread, end = segment.files.fs.pread, segment.size_bytes
+    for position, header, _ in read_batches(pread, log.fd, start, end, _WALK_CHUNK_BYTES):
+        yield header.max_timestamp
+        if position >= start + _WALKED_BYTES:
+            break
+    else:
+        return
+    index = segment.offset_index
+    first = index.find_floor(1, start + _WALKED_BYTES)[0] + 1
+    for slot in range(first, index.count, max((index.count - first) // _SAMPLES, 1)):
+        place = index.entry(slot)[1]
+        yield next(read_batches(pread, log.fd, place, end, _CHUNK_BYTES))[1].max_timestamp
+    for _, header, _ in read_batches(pread, log.fd, index.last_position, end, _WALK_CHUNK_BYTES):
+        yield header.max_timestamp
 
 
 def check_aborted(segment: Segment, open_before: Mapping[int, int] | None) -> None:

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from barnabas.storage.errors import CorruptBatch, CorruptCheckpoint, CorruptIndex
 from barnabas.storage.fs import remove_path
-from barnabas.storage.index_checks import check_aborted, check_time_entry
+from barnabas.storage.index_checks import check_aborted, check_largest_timestamp
 from barnabas.storage.leader_epochs import FILE_NAME as EPOCHS_FILE
 from barnabas.storage.load_cleanup import clean_up
 from barnabas.storage.load_job import FAR, Recovered
@@ -165,9 +165,7 @@ class Loader(Recovery):
         segment = self.segments.last
         try:
             end = segment.read_next_offset()
-            timestamp, offset = segment.largest_timestamp()
-            if timestamp >= 0:
-                check_time_entry(segment, timestamp, offset)
+            check_largest_timestamp(segment, *segment.largest_timestamp())
             return end
         except CorruptIndex as error:
             self._say(error.reason)

@@ -24,7 +24,7 @@ from barnabas.storage.errors import (
 )
 from barnabas.storage.file_slice import FileCache
 from barnabas.storage.fs import sync_directory
-from barnabas.storage.index_checks import check_time_entry
+from barnabas.storage.index_checks import check_largest_timestamp
 from barnabas.storage.leader_epochs import LeaderEpochs
 from barnabas.storage.load_job import LoadReport
 from barnabas.storage.log_config import LogConfig
@@ -226,11 +226,10 @@ class LogState:
 
     def _largest_timestamp(self, segment: Segment) -> tuple[int, int]:
         try:
-            is_known = segment.max_timestamp != UNKNOWN
-            timestamp, offset = segment.largest_timestamp()
-            if not is_known and timestamp >= 0:
-                check_time_entry(segment, timestamp, offset)
-            return timestamp, offset
+            if segment.max_timestamp == UNKNOWN:
+                index = segment.time_index
+                check_largest_timestamp(segment, index.last_timestamp, index.last_offset)
+            return segment.largest_timestamp()
         except (CorruptIndex, FileNotFoundError) as error:
             self._mend(segment, error)
             return segment.largest_timestamp()

@@ -124,7 +124,7 @@ def _segment_starts(partition: Partition, asked: ListOffsetsPartition) -> list[i
     if starts[-1][1]:
         offsets.append(end)
     if asked.timestamp != LATEST:
-        times = [segment.largest_timestamp()[0] for segment in log.segments]
+        times = list(log.ages())
         offsets = [
             o for o, time_ms in zip(offsets, times, strict=False) if time_ms <= asked.timestamp
         ]

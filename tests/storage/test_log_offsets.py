@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.storage import index_checks
 from barnabas.storage.log import Log
 from barnabas.storage.log_offsets import TimestampedOffset
 
@@ -50,6 +51,61 @@ def test_a_damaged_time_index_is_made_anew(tmp_path: Path) -> None:
     log = open_log(tmp_path)
     assert log.offset_by_timestamp(101) == TimestampedOffset(1, 101, 0)
     assert path.read_bytes() == entry
+
+
+RISING = list(range(1000, 1320, 10))
+SHUFFLED = [1000 + (7 * number) % 32 * 10 for number in range(32)]
+EARLY = [2000, *range(1000, 1310, 10)]
+
+
+def answers(log: Log) -> list[object]:
+    """What the log says of every time that could make a difference, and of its segments."""
+    times = range(990, 2020, 5)
+    ages = [log._largest_timestamp(segment) for segment in log.segments]
+    return [*map(log.offset_by_timestamp, times), log.offset_of_max_timestamp(), *ages]
+
+
+@pytest.mark.parametrize("timestamps", [RISING, SHUFFLED, EARLY])
+@pytest.mark.parametrize("base", [0, 16])
+@pytest.mark.parametrize("kept", range(9))
+def test_a_time_index_that_lost_entries_at_its_end_is_made_anew(
+    tmp_path: Path, timestamps: list[int], base: int, kept: int
+) -> None:
+    """Of a segment that was closed when it was full (0), and of the one closed by a stop."""
+    settings = {"segment_bytes": 16 * len(a_batch()), "index_interval_bytes": 100}
+    log = open_log(tmp_path, **settings)
+    for timestamp in timestamps:
+        append(log, a_batch(timestamp=timestamp))
+    assert log.segments.base_offsets == [0, 16]
+    expected = answers(log)
+    log.close()
+    path = tmp_path / "t-0" / file_name(base, "timeindex")
+    whole = path.read_bytes()
+    path.write_bytes(whole[: 12 * kept])
+    log = open_log(tmp_path, **settings)
+    assert answers(log) == expected
+    log.close()
+    assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize("kept", [0, 1, 9])
+def test_so_is_one_of_a_large_segment_that_is_looked_at_here_and_there(
+    tmp_path: Path, kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_checks, "_WALKED_BYTES", 200)
+    monkeypatch.setattr(index_checks, "_SAMPLES", 4)
+    log = open_log(tmp_path, segment_bytes=1 << 20, index_interval_bytes=100)
+    for number in range(400):  # the first entries' timestamps stand, and go on after a while
+        append(log, a_batch(timestamp=1000 + max(number - 300, min(number, 20))))
+    log.roll(0)
+    expected = log.offset_by_timestamp(1099)
+    log.close()
+    path = tmp_path / "t-0" / file_name(0, "timeindex")
+    path.write_bytes(path.read_bytes()[: 12 * kept])
+    log = open_log(tmp_path, segment_bytes=1 << 20, index_interval_bytes=100)
+    assert expected is not None and log.offset_by_timestamp(1099) == expected
+    assert any("made anew" in note for note in log.load_report.notes)
+    log.close()
 
 
 def test_the_record_with_the_largest_timestamp(tmp_path: Path) -> None:
