@@ -367,7 +367,7 @@ def test_a_log_held_past_its_deletion_hurts_nobody(tmp_path: Path) -> None:
     manager = opened(tmp_path)
     log = manager.create(ORDERS[0], LogConfig(), NOW_MS)
     append(log, b"one")
-    manager.delete(ORDERS[0], NOW_MS)
+    manager.delete(ORDERS[0])
     other = manager.create(ORDERS[0], LogConfig(), NOW_MS)
     with pytest.raises(LogDirectoryFailed):
         append(log, b"two")
