@@ -5,8 +5,8 @@ from __future__ import annotations
 import socket
 from collections.abc import Sequence
 
-from barnabas.storage.builder import build_batch
-from barnabas.storage.records import Record
+from barnabas.storage.batch.builder import build_batch
+from barnabas.storage.batch.records import Record
 from barnabas.wire.connection import ClientConnection
 from barnabas.wire.messages.produce import (
     PartitionProduceData,

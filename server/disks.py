@@ -6,15 +6,15 @@ from barnabas.server.configs.topic_settings import TopicSettings
 from barnabas.server.log_keeper import LogKeeper, log_manager_config
 from barnabas.server.logs import Log
 from barnabas.server.startup import StartFailed
-from barnabas.storage.compaction_process import CompactionProcess
-from barnabas.storage.data_directory import IsStray
+from barnabas.storage.compaction.process import CompactionProcess
 from barnabas.storage.errors import (
     InconsistentLogDirectory,
     LogDirectoryFailed,
     LogDirectoryLocked,
     TooManyOpenFiles,
 )
-from barnabas.storage.log_manager import LogManager
+from barnabas.storage.manager.data_directory import IsStray
+from barnabas.storage.manager.log_manager import LogManager
 
 
 def make_disks(config: BrokerConfig, keeper: LogKeeper) -> LogManager:

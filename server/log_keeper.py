@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from barnabas.server.clock import Clock
 from barnabas.server.config import BrokerConfig
-from barnabas.storage.disk_work import Done
 from barnabas.storage.errors import LogDirectoryFailed
 from barnabas.storage.log_manager_config import LogManagerConfig
+from barnabas.storage.manager.disk_work import Done
 
 if TYPE_CHECKING:
-    from barnabas.storage.log_manager import LogManager
+    from barnabas.storage.manager.log_manager import LogManager
 
 LONGEST_PAUSE_MS = 500.0
 THREADS = 2

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from barnabas.storage.compaction_job import Blame, CompactedGroup, CompactionFailed, Compactor
+from barnabas.storage.compaction.job import Blame, CompactedGroup, CompactionFailed, Compactor
 from barnabas.storage.errors import (
     CorruptBatch,
     LogDirectoryFailed,
@@ -10,8 +10,8 @@ from barnabas.storage.errors import (
     TooManyOpenFiles,
     is_disk_failure,
 )
-from barnabas.storage.managed_log import ManagedLog
-from barnabas.storage.segment import Segment
+from barnabas.storage.manager.managed_log import ManagedLog
+from barnabas.storage.segment.segment import Segment
 
 
 @dataclass(slots=True, eq=False)

@@ -8,12 +8,12 @@ ended, that of the data directory in which the log's own was made included.
 from collections.abc import Callable
 from functools import partial
 
-from barnabas.storage.data_directory import DataDirectory
-from barnabas.storage.disk_work import DiskWork
+from barnabas.storage.disk.fs import sync_directory
 from barnabas.storage.errors import LogDirectoryFailed, TooManyOpenFiles
-from barnabas.storage.fs import sync_directory
-from barnabas.storage.log_flush import Flush
-from barnabas.storage.managed_log import ManagedLog
+from barnabas.storage.log.log_flush import Flush
+from barnabas.storage.manager.data_directory import DataDirectory
+from barnabas.storage.manager.disk_work import DiskWork
+from barnabas.storage.manager.managed_log import ManagedLog
 
 Done = Callable[[], object]
 

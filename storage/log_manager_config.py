@@ -7,8 +7,8 @@ small that a few kilobytes pass them.
 from dataclasses import dataclass
 from math import inf
 
+from barnabas.storage.loading.unopened_logs import SMALL_BYTES, WORTH_A_CHILD_BYTES
 from barnabas.storage.log_config import FOREVER
-from barnabas.storage.unopened_logs import SMALL_BYTES, WORTH_A_CHILD_BYTES
 
 SLICE_LOGS = 100
 

@@ -13,8 +13,8 @@ believed, which is the one thing left that Kafka does not do.
 
 from typing import TYPE_CHECKING, Final
 
-from barnabas.storage.batch import NO_TIMESTAMP, V2_HEADER_BYTES, Buffer
-from barnabas.storage.compression import decompress
+from barnabas.storage.batch.compression import decompress
+from barnabas.storage.batch.header import NO_TIMESTAMP, V2_HEADER_BYTES, Buffer
 from barnabas.storage.errors import CorruptBatch, DecompressionTooLarge, UnsupportedCodec
 
 if TYPE_CHECKING:

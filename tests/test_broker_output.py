@@ -34,7 +34,7 @@ TESTS = """
         pass
 
     def test_fails_for_an_error_of_storage():
-        logging.getLogger("barnabas.storage.log").error("broken")
+        logging.getLogger("barnabas.storage.log.log").error("broken")
 
     def test_fails_for_an_error_in_a_child():
         in_a_child("Logs('error').room('disk').error('it is full')")

@@ -22,9 +22,9 @@ from dump_tool import TOOLS
 from kafka_server import running_kafka
 from oracles import run_java
 
-from barnabas.storage import checkpoints
-from barnabas.storage.fs import REAL
-from barnabas.storage.partition_metadata import read_topic_id, write_topic_id
+from barnabas.storage.directory import checkpoints
+from barnabas.storage.directory.partition_metadata import read_topic_id, write_topic_id
+from barnabas.storage.disk.fs import REAL
 
 PATIENCE_SECONDS = 60.0
 OFFSETS = "__consumer_offsets-0"

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from barnabas.storage.control import Control, EndTransactionMarker, parse_control
-from barnabas.storage.records import Record
+from barnabas.storage.batch.control_records import Control, EndTransactionMarker, parse_control
+from barnabas.storage.batch.records import Record
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from oracles import java_command, require_oracle

@@ -28,12 +28,12 @@ from our_logs import TOPICS, Contents, write_data_directory
 from partition_writer import NOW_MS
 from same_appends import PHASES, TRANSACTIONS, Append, again_topics, appends, same_topics
 
-from barnabas.storage import checkpoints
+from barnabas.storage.batch.records import Record
+from barnabas.storage.directory import checkpoints
+from barnabas.storage.directory.partition_metadata import NAME as PARTITION_METADATA
+from barnabas.storage.directory.partition_metadata import read_topic_id, write_topic_id
 from barnabas.storage.directory_names import TopicPartition
-from barnabas.storage.fs import REAL
-from barnabas.storage.partition_metadata import NAME as PARTITION_METADATA
-from barnabas.storage.partition_metadata import read_topic_id, write_topic_id
-from barnabas.storage.records import Record
+from barnabas.storage.disk.fs import REAL
 from barnabas.wire.connection import ClientConnection
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.produce import (

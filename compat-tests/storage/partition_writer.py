@@ -6,13 +6,13 @@ Values of aborted transactions begin with `aborted`, of an open one with `open`.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from barnabas.storage.builder import build_batch, build_end_transaction_marker
-from barnabas.storage.compression import Codec
-from barnabas.storage.control import EndTransactionMarker
-from barnabas.storage.legacy import build_message_set
-from barnabas.storage.log import Log
-from barnabas.storage.producer_entry import AppendOrigin
-from barnabas.storage.records import Record
+from barnabas.storage.batch.builder import build_batch, build_end_transaction_marker
+from barnabas.storage.batch.compression import Codec
+from barnabas.storage.batch.control_records import EndTransactionMarker
+from barnabas.storage.batch.legacy import build_message_set
+from barnabas.storage.batch.records import Record
+from barnabas.storage.log.log import Log
+from barnabas.storage.producers.entry import AppendOrigin
 
 NOW_MS = 1_700_000_000_000
 HEADERS = (("trace", b"abc"), ("none", None), ("trace", b""))

@@ -12,15 +12,15 @@ from pathlib import Path
 
 from partition_writer import NOW_MS, sample
 
-from barnabas.storage.batch import HEADER, MAGIC_V2, BatchHeader, walk
-from barnabas.storage.builder import build_batch, pack_batch
-from barnabas.storage.compression import Codec
-from barnabas.storage.leader_epochs import parse_epochs
-from barnabas.storage.legacy import build_message_set
-from barnabas.storage.log import Log
+from barnabas.storage.batch.builder import build_batch, pack_batch
+from barnabas.storage.batch.compression import Codec
+from barnabas.storage.batch.header import HEADER, MAGIC_V2, BatchHeader, walk
+from barnabas.storage.batch.legacy import build_message_set
+from barnabas.storage.batch.records import Record
+from barnabas.storage.log.log import Log
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.producer_entry import AppendOrigin
-from barnabas.storage.records import Record
+from barnabas.storage.producers.entry import AppendOrigin
+from barnabas.storage.producers.leader_epochs import parse_epochs
 
 INDEXED = {"index.interval.bytes": "100"}
 SEGMENTS = {"3.9.1": {"segment.bytes": "1500"}, "4.4.0": {"segment.ms": "9"}}

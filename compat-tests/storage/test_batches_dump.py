@@ -6,15 +6,19 @@ from pathlib import Path
 import pytest
 from dump_tool import TOOLS, dump, records_of, shown
 
-from barnabas.storage.append_rules import AppendRules
-from barnabas.storage.builder import build_batch, build_empty_batch, build_end_transaction_marker
-from barnabas.storage.compression import Codec
-from barnabas.storage.control import EndTransactionMarker
-from barnabas.storage.conversion import down_convert
-from barnabas.storage.decoder import decode_all
-from barnabas.storage.legacy import build_message_set
-from barnabas.storage.records import Record
-from barnabas.storage.validation import validate_as_leader
+from barnabas.storage.append.rules import AppendRules
+from barnabas.storage.append.validation import validate_as_leader
+from barnabas.storage.batch.builder import (
+    build_batch,
+    build_empty_batch,
+    build_end_transaction_marker,
+)
+from barnabas.storage.batch.compression import Codec
+from barnabas.storage.batch.control_records import EndTransactionMarker
+from barnabas.storage.batch.decoder import decode_all
+from barnabas.storage.batch.down_conversion import down_convert
+from barnabas.storage.batch.legacy import build_message_set
+from barnabas.storage.batch.records import Record
 
 NOW_MS = 1_700_000_000_000
 FILE = "00000000000000000100.log"

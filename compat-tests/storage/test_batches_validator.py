@@ -13,11 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.storage.append_rules import FOREVER_MS, AppendRules
-from barnabas.storage.batch import MAGIC_V2, Buffer, compute_crc, parse_header, walk
-from barnabas.storage.builder import build_batch, pack_batch
-from barnabas.storage.compression import Codec
-from barnabas.storage.conversion import down_convert
+from barnabas.storage.append.rules import FOREVER_MS, AppendRules
+from barnabas.storage.append.validation import validate_as_leader
+from barnabas.storage.batch.builder import build_batch, pack_batch
+from barnabas.storage.batch.compression import Codec
+from barnabas.storage.batch.down_conversion import down_convert
+from barnabas.storage.batch.header import MAGIC_V2, Buffer, compute_crc, parse_header, walk
+from barnabas.storage.batch.legacy import build_message_set, inner_messages
+from barnabas.storage.batch.records import Record, records_data
 from barnabas.storage.errors import (
     CorruptBatch,
     InvalidRecord,
@@ -26,9 +29,6 @@ from barnabas.storage.errors import (
     StorageError,
     UnsupportedForMessageFormat,
 )
-from barnabas.storage.legacy import build_message_set, inner_messages
-from barnabas.storage.records import Record, records_data
-from barnabas.storage.validation import validate_as_leader
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from oracles import java_command, require_oracle

@@ -12,12 +12,12 @@ from kafka_runs import KafkaRun
 from same_appends import PHASES, Repeated, again_topics, batches, same_topics
 
 from barnabas.server.log_tools.verify_partition import PartitionCheck
-from barnabas.storage.batch import HEADER, MAGIC_V2, BatchHeader
-from barnabas.storage.compression import Codec
-from barnabas.storage.decoder import decode_batch
-from barnabas.storage.offset_index import OffsetIndex
-from barnabas.storage.partition_metadata import NAME as PARTITION_METADATA
-from barnabas.storage.records import records_data
+from barnabas.storage.batch.compression import Codec
+from barnabas.storage.batch.decoder import decode_batch
+from barnabas.storage.batch.header import HEADER, MAGIC_V2, BatchHeader
+from barnabas.storage.batch.records import records_data
+from barnabas.storage.directory.partition_metadata import NAME as PARTITION_METADATA
+from barnabas.storage.segment.offset_index import OffsetIndex
 
 VERSIONS = ("3.9.1", "4.4.0")
 SAME = [(version, topic) for version in VERSIONS for topic in same_topics(version)]

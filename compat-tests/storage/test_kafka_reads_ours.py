@@ -13,11 +13,11 @@ from partition_writer import NOW_MS
 from same_appends import PHASES, batches
 
 from barnabas.server.log_tools.verify import DirectoryCheck
-from barnabas.storage.decoder import decode_all
+from barnabas.storage.batch.decoder import decode_all
+from barnabas.storage.batch.records import Record
 from barnabas.storage.directory_names import TopicPartition
-from barnabas.storage.log import Log
+from barnabas.storage.log.log import Log
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.records import Record
 
 VERSIONS = ("3.9.1", "4.4.0")
 PARTITIONS = [

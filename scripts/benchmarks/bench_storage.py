@@ -19,13 +19,13 @@ from pathlib import Path
 
 from bench_storage_compaction import compaction_rows
 
-from barnabas.storage.builder import build_batch
-from barnabas.storage.file_slice import FileCache
-from barnabas.storage.fs import REAL
-from barnabas.storage.log import Log
+from barnabas.storage.batch.builder import build_batch
+from barnabas.storage.batch.records import Record
+from barnabas.storage.disk.fs import REAL
+from barnabas.storage.disk.open_files import FileCache
+from barnabas.storage.log.log import Log
+from barnabas.storage.log.read_result import ReadBound
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.read_result import ReadBound
-from barnabas.storage.records import Record
 
 NOW_MS = 1_700_000_000_000
 HEADER_BYTES = 61 + 11

@@ -9,13 +9,13 @@ import time
 from collections.abc import Callable
 from statistics import median
 
-from barnabas.storage.append_rules import AppendRules
-from barnabas.storage.batch import crc_is_valid, parse_header, stamp
-from barnabas.storage.builder import build_batch
-from barnabas.storage.compression import Codec, compress, decompress
-from barnabas.storage.decoder import decode_batch
-from barnabas.storage.records import Record, records_data, walk_frames
-from barnabas.storage.validation import validate_as_leader
+from barnabas.storage.append.rules import AppendRules
+from barnabas.storage.append.validation import validate_as_leader
+from barnabas.storage.batch.builder import build_batch
+from barnabas.storage.batch.compression import Codec, compress, decompress
+from barnabas.storage.batch.decoder import decode_batch
+from barnabas.storage.batch.header import crc_is_valid, parse_header, stamp
+from barnabas.storage.batch.records import Record, records_data, walk_frames
 
 ROUNDS = 9
 ROUND_SECONDS = 0.05

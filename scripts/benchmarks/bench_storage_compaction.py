@@ -14,11 +14,11 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from barnabas.storage.builder import build_batch
-from barnabas.storage.compaction_job import CompactionDone, CompactionJob, SourceSegment
-from barnabas.storage.compaction_process import CompactionProcess
+from barnabas.storage.batch.builder import build_batch
+from barnabas.storage.batch.records import Record
+from barnabas.storage.compaction.job import CompactionDone, CompactionJob, SourceSegment
+from barnabas.storage.compaction.process import CompactionProcess
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.records import Record
 
 CONFIG = LogConfig(cleanup_policy=("compact",))
 BATCH_BYTES = 16 << 10

@@ -9,8 +9,8 @@ in the way of the new topic's, for ever. Kafka sets them aside as they are loade
 from collections.abc import Mapping
 
 from barnabas.server.registry.bodies import TopicAssignment
-from barnabas.storage.data_directory import IsStray
 from barnabas.storage.directory_names import TopicPartition
+from barnabas.storage.manager.data_directory import IsStray
 
 
 def stray_finder(topics: Mapping[str, TopicAssignment], broker_id: int) -> IsStray:

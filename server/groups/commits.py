@@ -23,7 +23,7 @@ from barnabas.server.groups.sessions import Sessions
 from barnabas.server.groups.states import GroupState
 from barnabas.server.groups.validation import require_generation, require_member
 from barnabas.server.groups.writer import KeyAndValue, Writer
-from barnabas.storage.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+from barnabas.storage.batch.header import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from barnabas.wire.error_codes import ErrorCode
 
 NO_GENERATION = -1

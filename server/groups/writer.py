@@ -14,12 +14,12 @@ from barnabas.server.config import BrokerConfig
 from barnabas.server.delayed import Delayed
 from barnabas.server.errors import ApiError, code_of
 from barnabas.server.groups.shards import Shard
-from barnabas.storage.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE
-from barnabas.storage.builder import build_batch
+from barnabas.storage.batch.builder import build_batch
+from barnabas.storage.batch.header import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE
+from barnabas.storage.batch.records import Record
 from barnabas.storage.errors import StorageError
-from barnabas.storage.managed_log import ManagedLog
-from barnabas.storage.producer_entry import AppendOrigin
-from barnabas.storage.records import Record
+from barnabas.storage.manager.managed_log import ManagedLog
+from barnabas.storage.producers.entry import AppendOrigin
 from barnabas.wire.error_codes import ErrorCode
 
 KeyAndValue = tuple[bytes, bytes | None]

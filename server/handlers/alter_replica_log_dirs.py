@@ -11,7 +11,7 @@ from barnabas.server.context import RequestContext
 from barnabas.server.errors import ApiError
 from barnabas.server.handlers import Versions
 from barnabas.server.turns import Sliced, each
-from barnabas.storage.data_directory import DataDirectory
+from barnabas.storage.manager.data_directory import DataDirectory
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.alter_replica_log_dirs import (

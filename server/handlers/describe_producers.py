@@ -5,7 +5,7 @@ from barnabas.server.context import RequestContext
 from barnabas.server.errors import ApiError
 from barnabas.server.handlers import Versions
 from barnabas.server.turns import Sliced, each
-from barnabas.storage.producer_entry import ProducerEntry
+from barnabas.storage.producers.entry import ProducerEntry
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.describe_producers import (

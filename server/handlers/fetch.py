@@ -24,9 +24,9 @@ from barnabas.server.errors import ApiError, code_of
 from barnabas.server.fetch_sessions import Key, Session, Wanted, replica_id_of
 from barnabas.server.handlers import Versions
 from barnabas.server.replication.partition import READ_COMMITTED, Partition
-from barnabas.storage.conversion import down_convert, needs_down_conversion
+from barnabas.storage.batch.down_conversion import down_convert, needs_down_conversion
 from barnabas.storage.errors import StorageError
-from barnabas.storage.read_result import ReadBound
+from barnabas.storage.log.read_result import ReadBound
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.fetch import (
     AbortedTransaction,

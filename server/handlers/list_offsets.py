@@ -16,7 +16,7 @@ from barnabas.server.handlers import Versions
 from barnabas.server.replication.partition import Partition
 from barnabas.server.turns import Sliced, each
 from barnabas.storage.errors import StorageError
-from barnabas.storage.log_offsets import TimestampedOffset
+from barnabas.storage.log.log_offsets import TimestampedOffset
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.list_offsets import (

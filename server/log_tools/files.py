@@ -9,10 +9,15 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
-from barnabas.storage import checkpoints, clean_shutdown, meta_properties, partition_metadata
+from barnabas.storage.directory import (
+    checkpoints,
+    clean_marker,
+    meta_properties,
+    partition_metadata,
+)
 from barnabas.storage.directory_names import DELETED, TopicPartition, parse_name
-from barnabas.storage.leader_epochs import FILE_NAME as LEADER_EPOCHS
-from barnabas.storage.segment_files import UNFINISHED
+from barnabas.storage.producers.leader_epochs import FILE_NAME as LEADER_EPOCHS
+from barnabas.storage.segment.files import UNFINISHED
 
 
 class BadPath(Exception):
@@ -56,7 +61,7 @@ _BY_NAME = {
     LEADER_EPOCHS: Kind.EPOCHS,
     partition_metadata.NAME: Kind.PARTITION_METADATA,
     meta_properties.NAME: Kind.META_PROPERTIES,
-    clean_shutdown.NAME: Kind.CLEAN_SHUTDOWN,
+    clean_marker.NAME: Kind.CLEAN_SHUTDOWN,
     checkpoints.RECOVERY_POINT: Kind.CHECKPOINT,
     checkpoints.REPLICATION: Kind.CHECKPOINT,
     checkpoints.LOG_START: Kind.CHECKPOINT,

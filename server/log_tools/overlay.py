@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 from typing import Literal, NamedTuple, NoReturn
 
-from barnabas.storage.fs import Buffer, FileSystem
+from barnabas.storage.disk.fs import Buffer, FileSystem
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 Action = Literal["cut", "create", "rewrite", "remove"]

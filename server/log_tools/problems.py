@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 from barnabas.server.log_tools.files import LogFile
 from barnabas.server.log_tools.segment_rows import Row
 from barnabas.server.log_tools.text import Line
-from barnabas.storage.batch import BatchHeader
+from barnabas.storage.batch.header import BatchHeader
 from barnabas.storage.errors import StorageError
 
 

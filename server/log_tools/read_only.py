@@ -4,7 +4,7 @@ import errno
 import os
 from typing import NoReturn
 
-from barnabas.storage.fs import FileSystem
+from barnabas.storage.disk.fs import FileSystem
 
 _KEPT_FLAGS = os.O_CLOEXEC | os.O_DIRECTORY
 

@@ -23,13 +23,13 @@ from barnabas.server.log_tools.output import emitter, line_printer
 from barnabas.server.log_tools.overlay import Change, Overlay
 from barnabas.server.log_tools.read_only import READ_ONLY
 from barnabas.server.log_tools.text import Line
-from barnabas.storage import checkpoints
-from barnabas.storage.checkpoints import Offsets
-from barnabas.storage.directory_lock import DirectoryLock
+from barnabas.storage.directory import checkpoints
+from barnabas.storage.directory.checkpoints import Offsets
+from barnabas.storage.directory.lock import DirectoryLock
 from barnabas.storage.directory_names import parse_name
+from barnabas.storage.disk.fs import REAL, FileSystem
 from barnabas.storage.errors import CorruptCheckpoint, LogDirectoryLocked
-from barnabas.storage.fs import REAL, FileSystem
-from barnabas.storage.log import Log
+from barnabas.storage.log.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.setting_types import InvalidSetting
 

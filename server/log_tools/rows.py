@@ -9,14 +9,19 @@ from collections.abc import Callable, Iterator
 from barnabas.server.log_tools.files import Kind, LogFile
 from barnabas.server.log_tools.read_only import READ_ONLY
 from barnabas.server.log_tools.segment_rows import Options, Row, log_rows
-from barnabas.storage import checkpoints, clean_shutdown, meta_properties, partition_metadata
+from barnabas.storage.directory import (
+    checkpoints,
+    clean_marker,
+    meta_properties,
+    partition_metadata,
+)
+from barnabas.storage.disk.open_files import FileCache
 from barnabas.storage.errors import StorageError
-from barnabas.storage.file_slice import FileCache
-from barnabas.storage.leader_epochs import parse_epochs
-from barnabas.storage.offset_index import OffsetIndex
-from barnabas.storage.producer_snapshot import parse_snapshot
-from barnabas.storage.time_index import TimeIndex
-from barnabas.storage.transaction_index import TransactionIndex
+from barnabas.storage.producers.leader_epochs import parse_epochs
+from barnabas.storage.producers.snapshot import parse_snapshot
+from barnabas.storage.segment.offset_index import OffsetIndex
+from barnabas.storage.segment.time_index import TimeIndex
+from barnabas.storage.segment.transaction_index import TransactionIndex
 
 _ANY_SIZE = 1 << 62
 
@@ -113,7 +118,7 @@ def _meta_rows(file: LogFile, _: Options) -> Iterator[Row]:
 def _clean_shutdown_rows(file: LogFile, _: Options) -> Iterator[Row]:
     yield {
         "type": "clean_shutdown",
-        "broker_epoch": clean_shutdown.parse_broker_epoch(file.path.read_bytes()),
+        "broker_epoch": clean_marker.parse_broker_epoch(file.path.read_bytes()),
     }
 
 

@@ -8,13 +8,18 @@ from typing import Any
 from barnabas.server.log_tools.files import LogFile
 from barnabas.server.log_tools.formats import Format, formatted
 from barnabas.server.log_tools.internal_topics import RECORDS, decode_record
-from barnabas.storage.batch import BatchHeader, crc_is_valid
-from barnabas.storage.batch_reader import read_batches
-from barnabas.storage.compression import Codec
-from barnabas.storage.control import Control, EndTransactionMarker, LeaderChange, parse_control
-from barnabas.storage.decoder import decode_batch
+from barnabas.storage.batch.compression import Codec
+from barnabas.storage.batch.control_records import (
+    Control,
+    EndTransactionMarker,
+    LeaderChange,
+    parse_control,
+)
+from barnabas.storage.batch.decoder import decode_batch
+from barnabas.storage.batch.header import BatchHeader, crc_is_valid
+from barnabas.storage.batch.reader import read_batches
+from barnabas.storage.batch.records import Record
 from barnabas.storage.errors import StorageError
-from barnabas.storage.records import Record
 
 Row = dict[str, Any]
 

@@ -16,11 +16,11 @@ from barnabas.server.log_tools.problems import Problem, Problems, damaged
 from barnabas.server.log_tools.read_only import READ_ONLY
 from barnabas.server.log_tools.text import Line
 from barnabas.server.log_tools.verify_partition import PartitionCheck
-from barnabas.storage import checkpoints
-from barnabas.storage.checkpoints import Offsets
+from barnabas.storage.directory import checkpoints
+from barnabas.storage.directory.checkpoints import Offsets
+from barnabas.storage.directory.meta_properties import read_meta_properties
 from barnabas.storage.directory_names import TopicPartition, parse_name
 from barnabas.storage.errors import CorruptCheckpoint
-from barnabas.storage.meta_properties import read_meta_properties
 
 
 def verify(path: Path, *, as_json: bool, shallow: bool) -> bool:

@@ -9,11 +9,11 @@ with its largest timestamp.
 from barnabas.server.log_tools.files import LogFile
 from barnabas.server.log_tools.problems import Problem, Problems
 from barnabas.server.log_tools.read_only import READ_ONLY
-from barnabas.storage.batch import MAGIC_V2, BatchHeader
+from barnabas.storage.batch.header import MAGIC_V2, BatchHeader
+from barnabas.storage.disk.open_files import FileCache
 from barnabas.storage.errors import CorruptIndex
-from barnabas.storage.file_slice import FileCache
-from barnabas.storage.offset_index import OffsetIndex
-from barnabas.storage.time_index import TimeIndex
+from barnabas.storage.segment.offset_index import OffsetIndex
+from barnabas.storage.segment.time_index import TimeIndex
 
 ANY_SIZE = 1 << 62
 Entries = list[tuple[int, int]]

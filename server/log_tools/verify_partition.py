@@ -14,12 +14,12 @@ from barnabas.server.log_tools.verify_records import (
     order_problem,
     trailing_problem,
 )
-from barnabas.storage.batch import MAGIC_V2, BatchHeader
-from barnabas.storage.batch_reader import read_batches
+from barnabas.storage.batch.header import MAGIC_V2, BatchHeader
+from barnabas.storage.batch.reader import read_batches
+from barnabas.storage.directory.partition_metadata import read_topic_id
 from barnabas.storage.errors import CorruptBatch, CorruptCheckpoint
-from barnabas.storage.leader_epochs import parse_epochs
-from barnabas.storage.partition_metadata import read_topic_id
-from barnabas.storage.segment_files import CLEANED, SWAP
+from barnabas.storage.producers.leader_epochs import parse_epochs
+from barnabas.storage.segment.files import CLEANED, SWAP
 
 _PEEK_BYTES = 1 << 16
 

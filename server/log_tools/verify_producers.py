@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from barnabas.server.log_tools.files import LogFile
 from barnabas.server.log_tools.problems import Problem, Problems, damaged
 from barnabas.server.log_tools.read_only import READ_ONLY
-from barnabas.storage.batch import BatchHeader
+from barnabas.storage.batch.header import BatchHeader
+from barnabas.storage.disk.open_files import FileCache
 from barnabas.storage.errors import CorruptIndex, CorruptSnapshot, StorageError
-from barnabas.storage.file_slice import FileCache
-from barnabas.storage.producer_entry import AppendOrigin, ProducerEntry
-from barnabas.storage.producer_snapshot import parse_snapshot
-from barnabas.storage.producer_state import ProducerState
-from barnabas.storage.producer_updates import ProducerUpdates
-from barnabas.storage.transaction_index import AbortedTransaction, TransactionIndex
+from barnabas.storage.producers.entry import AppendOrigin, ProducerEntry
+from barnabas.storage.producers.snapshot import parse_snapshot
+from barnabas.storage.producers.state import ProducerState
+from barnabas.storage.producers.updates import ProducerUpdates
+from barnabas.storage.segment.transaction_index import AbortedTransaction, TransactionIndex
 
 
 class ProducerCheck:

@@ -1,10 +1,10 @@
 """Is a batch sound by itself: its CRC, its header, its records."""
 
-from barnabas.storage.batch import MAGIC_V2, BatchHeader, crc_is_valid
-from barnabas.storage.control import parse_control
-from barnabas.storage.decoder import decode_batch
+from barnabas.storage.batch.control_records import parse_control
+from barnabas.storage.batch.decoder import decode_batch
+from barnabas.storage.batch.header import MAGIC_V2, BatchHeader, crc_is_valid
+from barnabas.storage.batch.records import Record
 from barnabas.storage.errors import StorageError
-from barnabas.storage.records import Record
 
 
 def batch_problem(chunk: bytes, header: BatchHeader, *, shallow: bool) -> str | None:

@@ -44,7 +44,7 @@ from barnabas.server.registry.tree import PERSISTENT, Change, Tree
 from barnabas.server.registry.watches import WatchTable
 
 if TYPE_CHECKING:
-    from barnabas.storage.disk_work import Worker
+    from barnabas.storage.manager.disk_work import Worker
 
 JOURNAL_NAME = "registry.journal"
 SESSION_TIMEOUT_MS = 18_000

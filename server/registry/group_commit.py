@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from barnabas.storage.disk_work import Worker
+    from barnabas.storage.manager.disk_work import Worker
 
 
 class GroupCommit:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from barnabas.server.cluster.metadata import TopicInfo
 from barnabas.server.groups.partitioning import OFFSETS_TOPIC
-from barnabas.storage.data_directory import DataDirectory
 from barnabas.storage.errors import StorageError
+from barnabas.storage.manager.data_directory import DataDirectory
 
 if TYPE_CHECKING:
     from barnabas.server.broker import Broker

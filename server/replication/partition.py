@@ -9,11 +9,11 @@ from typing import Final
 
 from barnabas.server.errors import ApiError
 from barnabas.server.topic_metrics import TopicMetrics
-from barnabas.storage.append_info import AppendInfo
+from barnabas.storage.log.append_info import AppendInfo
+from barnabas.storage.log.read_result import ReadBound, ReadResult
 from barnabas.storage.log_config import FOREVER
-from barnabas.storage.managed_log import ManagedLog
-from barnabas.storage.producer_entry import AppendOrigin
-from barnabas.storage.read_result import ReadBound, ReadResult
+from barnabas.storage.manager.managed_log import ManagedLog
+from barnabas.storage.producers.entry import AppendOrigin
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.uuids import Uuid
 

@@ -13,7 +13,7 @@ from barnabas.server.replication.partition import Partition
 from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.log_manager import LogManager
+from barnabas.storage.manager.log_manager import LogManager
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.uuids import Uuid
 

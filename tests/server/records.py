@@ -4,10 +4,10 @@ import struct
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from barnabas.storage.batch import BatchHeader, crc_is_valid, walk
-from barnabas.storage.builder import build_batch
-from barnabas.storage.crc import crc32c
-from barnabas.storage.records import Record
+from barnabas.storage.batch.builder import build_batch
+from barnabas.storage.batch.crc import crc32c
+from barnabas.storage.batch.header import BatchHeader, crc_is_valid, walk
+from barnabas.storage.batch.records import Record
 from barnabas.wire.messages.fetch import (
     FetchPartition,
     FetchRequest,

@@ -12,9 +12,9 @@ from barnabas.server.clock import ManualClock
 from barnabas.server.config import load_config
 from barnabas.server.log_keeper import STOPPING_THREADS, LogKeeper, log_manager_config
 from barnabas.storage.directory_names import TopicPartition
-from barnabas.storage.fs import REAL
+from barnabas.storage.disk.fs import REAL
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.log_manager import LogManager
+from barnabas.storage.manager.log_manager import LogManager
 from tests.server.records import NOW_MS, Producer, make_batch
 
 LOGS = 100

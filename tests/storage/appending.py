@@ -1,10 +1,10 @@
 """What tests of appending share: records to produce, rules, and how a result is checked."""
 
-from barnabas.storage.append_rules import AppendRules, ValidatedRecords
-from barnabas.storage.batch import crc_is_valid, walk
-from barnabas.storage.decoder import decode_all
-from barnabas.storage.records import Record
-from barnabas.storage.validation import validate_as_leader
+from barnabas.storage.append.rules import AppendRules, ValidatedRecords
+from barnabas.storage.append.validation import validate_as_leader
+from barnabas.storage.batch.decoder import decode_all
+from barnabas.storage.batch.header import crc_is_valid, walk
+from barnabas.storage.batch.records import Record
 
 NOW_MS = 1_700_000_000_000
 FULL = AppendRules(check_records=True)

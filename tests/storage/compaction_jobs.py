@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from barnabas.storage.builder import build_batch
-from barnabas.storage.compaction_job import CompactedGroup, CompactionJob, SourceSegment
-from barnabas.storage.decoder import decode_all
+from barnabas.storage.batch.builder import build_batch
+from barnabas.storage.batch.decoder import decode_all
+from barnabas.storage.batch.records import Record
+from barnabas.storage.compaction.job import CompactedGroup, CompactionJob, SourceSegment
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.records import Record
 
 KeyAndValue = tuple[bytes | None, bytes | None]
 

@@ -9,9 +9,9 @@ was truncated, but nothing else, and nothing below.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from barnabas.storage.batch.records import Record
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.managed_log import ManagedLog
-from barnabas.storage.records import Record
+from barnabas.storage.manager.managed_log import ManagedLog
 
 from .log_checks import Found, batches_of, check_indexes, check_producers
 

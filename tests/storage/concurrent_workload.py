@@ -11,17 +11,17 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 
-from barnabas.storage import checkpoints
-from barnabas.storage.builder import build_batch
+from barnabas.storage.batch.builder import build_batch
+from barnabas.storage.batch.records import Record
+from barnabas.storage.directory import checkpoints
 from barnabas.storage.directory_names import TopicPartition
-from barnabas.storage.file_slice import FileCache
-from barnabas.storage.load_job import LoadJob, Recovered, RecoveryFailed
-from barnabas.storage.loader import Loader
+from barnabas.storage.disk.open_files import FileCache
+from barnabas.storage.loading.job import LoadJob, Recovered, RecoveryFailed
+from barnabas.storage.loading.loader import Loader
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.log_manager import LogManager
 from barnabas.storage.log_manager_config import LogManagerConfig
-from barnabas.storage.managed_log import ManagedLog
-from barnabas.storage.records import Record
+from barnabas.storage.manager.log_manager import LogManager
+from barnabas.storage.manager.managed_log import ManagedLog
 
 from .concurrent_ledger import SERIAL, Ledger, serial_of
 from .faulty_disk import Killed

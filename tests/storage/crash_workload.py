@@ -8,18 +8,18 @@ and producer state that agree with the batches, and a log that goes on.
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from barnabas.storage.builder import build_batch, build_end_transaction_marker
-from barnabas.storage.compaction_process import InlineCompactor
-from barnabas.storage.control import EndTransactionMarker
+from barnabas.storage.batch.builder import build_batch, build_end_transaction_marker
+from barnabas.storage.batch.control_records import EndTransactionMarker
+from barnabas.storage.batch.records import Record
+from barnabas.storage.compaction.process import InlineCompactor
 from barnabas.storage.directory_names import TopicPartition
+from barnabas.storage.disk.fs import FileSystem
 from barnabas.storage.errors import LogDirectoryFailed
-from barnabas.storage.fs import FileSystem
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.log_manager import LogManager
 from barnabas.storage.log_manager_config import LogManagerConfig
-from barnabas.storage.managed_log import ManagedLog
-from barnabas.storage.producer_entry import AppendOrigin
-from barnabas.storage.records import Record
+from barnabas.storage.manager.log_manager import LogManager
+from barnabas.storage.manager.managed_log import ManagedLog
+from barnabas.storage.producers.entry import AppendOrigin
 
 from .log_checks import Found, batches_of, check_indexes, check_producers
 

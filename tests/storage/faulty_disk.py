@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from barnabas.storage.fs import FileSystem
+from barnabas.storage.disk.fs import FileSystem
 
 CHANGES = {
     "write", "writev", "pwrite", "fsync", "ftruncate", "rename", "link", "unlink",

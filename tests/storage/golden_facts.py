@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from barnabas.storage.batch import MAGIC_V2, BatchHeader
-from barnabas.storage.compression import Codec
-from barnabas.storage.control import EndTransactionMarker, parse_control
-from barnabas.storage.log import Log
-from barnabas.storage.records import Record
+from barnabas.storage.batch.compression import Codec
+from barnabas.storage.batch.control_records import EndTransactionMarker, parse_control
+from barnabas.storage.batch.header import MAGIC_V2, BatchHeader
+from barnabas.storage.batch.records import Record
+from barnabas.storage.log.log import Log
 
 
 def facts_of(header: BatchHeader) -> dict[str, Any]:

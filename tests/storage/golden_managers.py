@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from barnabas.storage import clean_shutdown
-from barnabas.storage.batch import walk
-from barnabas.storage.fs import REAL
-from barnabas.storage.log import Log
+from barnabas.storage.batch.header import walk
+from barnabas.storage.directory import clean_marker
+from barnabas.storage.disk.fs import REAL
+from barnabas.storage.log.log import Log
+from barnabas.storage.log.read_result import ReadBound
 from barnabas.storage.log_config import SETTINGS, LogConfig
-from barnabas.storage.log_manager import LogManager
 from barnabas.storage.log_manager_config import LogManagerConfig
-from barnabas.storage.managed_log import ManagedLog
-from barnabas.storage.read_result import ReadBound
+from barnabas.storage.manager.log_manager import LogManager
+from barnabas.storage.manager.managed_log import ManagedLog
 from tests.storage.golden import CASES, manifest, unpack
 
 NOW_MS = 1_700_000_000_000
@@ -29,9 +29,9 @@ def data_directories(root: Path) -> list[Path]:
 def open_manager(directory: Path, version: str, case: str, *, clean: bool) -> LogManager:
     """As a broker would with the topics' settings; producers are not forgotten."""
     if clean:
-        clean_shutdown.mark(REAL, str(directory))
-    elif (directory / clean_shutdown.NAME).exists():
-        (directory / clean_shutdown.NAME).unlink()
+        clean_marker.mark(REAL, str(directory))
+    elif (directory / clean_marker.NAME).exists():
+        (directory / clean_marker.NAME).unlink()
     configs = manifest(version, case)["topic_configs"]
     settings = LogManagerConfig(producer_id_expiration_ms=FOREVER_MS)
     manager = LogManager([str(directory)], settings)

@@ -11,17 +11,17 @@ import sys
 import time
 from pathlib import Path
 
-from barnabas.storage.batch import crc_is_valid, walk
-from barnabas.storage.builder import build_batch
-from barnabas.storage.compaction_process import CompactionProcess
-from barnabas.storage.compression import Codec
-from barnabas.storage.decoder import decode_batch
+from barnabas.storage.batch.builder import build_batch
+from barnabas.storage.batch.compression import Codec
+from barnabas.storage.batch.decoder import decode_batch
+from barnabas.storage.batch.header import crc_is_valid, walk
+from barnabas.storage.batch.records import Record
+from barnabas.storage.compaction.process import CompactionProcess
 from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.log_manager import LogManager
 from barnabas.storage.log_manager_config import LogManagerConfig
-from barnabas.storage.managed_log import ManagedLog
-from barnabas.storage.records import Record
+from barnabas.storage.manager.log_manager import LogManager
+from barnabas.storage.manager.managed_log import ManagedLog
 
 TOPICS = ("kept", "compacted")
 KEYS = 17

@@ -1,9 +1,9 @@
 """What must be true of any log, whatever happened to it."""
 
-from barnabas.storage.batch import BatchHeader, crc_is_valid, walk
-from barnabas.storage.decoder import decode_batch
-from barnabas.storage.managed_log import ManagedLog
-from barnabas.storage.records import Record
+from barnabas.storage.batch.decoder import decode_batch
+from barnabas.storage.batch.header import BatchHeader, crc_is_valid, walk
+from barnabas.storage.batch.records import Record
+from barnabas.storage.manager.managed_log import ManagedLog
 
 Found = list[tuple[int, BatchHeader, list[Record]]]
 """(base offset of the segment, header, records) of batches on the disk."""

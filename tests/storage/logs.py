@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from barnabas.storage.append_info import AppendInfo
-from barnabas.storage.batch import BatchHeader, walk
-from barnabas.storage.builder import build_batch, build_end_transaction_marker
-from barnabas.storage.control import EndTransactionMarker
-from barnabas.storage.log import Log
+from barnabas.storage.batch.builder import build_batch, build_end_transaction_marker
+from barnabas.storage.batch.control_records import EndTransactionMarker
+from barnabas.storage.batch.header import BatchHeader, walk
+from barnabas.storage.batch.records import Record
+from barnabas.storage.log.append_info import AppendInfo
+from barnabas.storage.log.log import Log
+from barnabas.storage.log.read_result import ReadBound
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.producer_entry import AppendOrigin
-from barnabas.storage.read_result import ReadBound
-from barnabas.storage.records import Record
+from barnabas.storage.producers.entry import AppendOrigin
 
 NOW_MS = 1_700_000_000_000
 

@@ -3,17 +3,17 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from barnabas.storage.builder import build_batch
-from barnabas.storage.compaction_job import Compactor
-from barnabas.storage.decoder import decode_all
+from barnabas.storage.batch.builder import build_batch
+from barnabas.storage.batch.decoder import decode_all
+from barnabas.storage.batch.records import Record
+from barnabas.storage.compaction.job import Compactor
 from barnabas.storage.directory_names import TopicPartition
-from barnabas.storage.disk_work import Done, Worker, work_inline
-from barnabas.storage.fs import REAL, FileSystem
+from barnabas.storage.disk.fs import REAL, FileSystem
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.log_manager import LogManager
 from barnabas.storage.log_manager_config import LogManagerConfig
-from barnabas.storage.managed_log import ManagedLog
-from barnabas.storage.records import Record
+from barnabas.storage.manager.disk_work import Done, Worker, work_inline
+from barnabas.storage.manager.log_manager import LogManager
+from barnabas.storage.manager.managed_log import ManagedLog
 
 NOW_MS = 1_800_000_000_000
 ORDERS = [TopicPartition("orders", number) for number in range(4)]

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any
 
-from barnabas.storage.fs import Buffer, FileSystem
+from barnabas.storage.disk.fs import Buffer, FileSystem
 
 from .faulty_disk import Killed
 

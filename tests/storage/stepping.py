@@ -9,10 +9,10 @@ import random
 import threading
 from collections.abc import Callable, Sequence
 
-from barnabas.storage.compaction_job import CompactionEvent, CompactionJob
-from barnabas.storage.compaction_process import run_job
-from barnabas.storage.disk_work import Done
-from barnabas.storage.fs import FileSystem
+from barnabas.storage.compaction.job import CompactionEvent, CompactionJob
+from barnabas.storage.compaction.process import run_job
+from barnabas.storage.disk.fs import FileSystem
+from barnabas.storage.manager.disk_work import Done
 
 from .faulty_disk import Killed
 from .memory_disk import MemoryDisk

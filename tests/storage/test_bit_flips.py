@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.storage.batch import BatchHeader, walk
-from barnabas.storage.builder import build_batch, build_end_transaction_marker
-from barnabas.storage.control import EndTransactionMarker
-from barnabas.storage.log import Log
+from barnabas.storage.batch.builder import build_batch, build_end_transaction_marker
+from barnabas.storage.batch.control_records import EndTransactionMarker
+from barnabas.storage.batch.header import BatchHeader, walk
+from barnabas.storage.batch.records import Record
+from barnabas.storage.log.log import Log
+from barnabas.storage.log.read_result import ReadBound
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.producer_entry import AppendOrigin
-from barnabas.storage.read_result import ReadBound
-from barnabas.storage.records import Record
+from barnabas.storage.producers.entry import AppendOrigin
 
 NOW_MS = 1_800_000_000_000
 CONFIG = LogConfig(segment_bytes=900, index_interval_bytes=60)

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from barnabas.storage import checkpoints
-from barnabas.storage.fs import REAL
+from barnabas.storage.directory import checkpoints
+from barnabas.storage.disk.fs import REAL
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.log_manager import LogManager
 from barnabas.storage.log_manager_config import LogManagerConfig
-from barnabas.storage.managed_log import ManagedLog
+from barnabas.storage.manager.log_manager import LogManager
+from barnabas.storage.manager.managed_log import ManagedLog
 
 from .managers import NOW_MS, ORDERS, append, base_offsets, opened, pass_time, values_of
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.storage.disk.fs import REAL
 from barnabas.storage.errors import TooManyOpenFiles
-from barnabas.storage.fs import REAL
 from barnabas.storage.log_config import LogConfig
 
 from .managers import NOW_MS, ORDERS, LaterWorker, append, opened, values_of

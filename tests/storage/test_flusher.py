@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.storage.disk_work import Done, work_inline
-from barnabas.storage.fs import REAL
+from barnabas.storage.disk.fs import REAL
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.log_manager import LogManager
-from barnabas.storage.managed_log import ManagedLog
+from barnabas.storage.manager.disk_work import Done, work_inline
+from barnabas.storage.manager.log_manager import LogManager
+from barnabas.storage.manager.managed_log import ManagedLog
 
 from .managers import NOW_MS, ORDERS, append, opened, pass_time
 

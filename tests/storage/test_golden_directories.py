@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from barnabas.storage import checkpoints, clean_shutdown
-from barnabas.storage.batch import BatchHeader, walk
-from barnabas.storage.decoder import decode_batch
+from barnabas.storage.batch.decoder import decode_batch
+from barnabas.storage.batch.header import BatchHeader, walk
+from barnabas.storage.batch.records import Record
+from barnabas.storage.directory import checkpoints, clean_marker
+from barnabas.storage.directory.partition_metadata import topic_id_text
 from barnabas.storage.directory_names import TopicPartition, parse_name
-from barnabas.storage.fs import REAL
-from barnabas.storage.log import Log
+from barnabas.storage.disk.fs import REAL
+from barnabas.storage.log.log import Log
+from barnabas.storage.log.read_result import ReadBound
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.log_manager import LogManager
-from barnabas.storage.partition_metadata import topic_id_text
-from barnabas.storage.read_result import ReadBound
-from barnabas.storage.records import Record
+from barnabas.storage.manager.log_manager import LogManager
 from tests.storage.golden import CASES, manifest, unpack
 from tests.storage.golden_batches import golden_bytes
 from tests.storage.golden_facts import (
@@ -173,7 +173,7 @@ def test_log_starts_and_high_watermarks_come_from_the_checkpoints(
     root = unpack(version, case, tmp_path)
     starts = checkpoints.read_offsets(REAL, str(root / checkpoints.LOG_START))
     assert starts
-    clean_shutdown.mark(REAL, str(root))
+    clean_marker.mark(REAL, str(root))
     manager = LogManager([str(root)])
     manager.open(lambda topic: LogConfig(), NOW_MS)
     marks = checkpoints.read_offsets(REAL, str(root / checkpoints.REPLICATION))

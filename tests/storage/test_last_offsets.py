@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.storage.batch import MAX_OFFSET
+from barnabas.storage.batch.header import MAX_OFFSET
+from barnabas.storage.batch.legacy import build_message_set
+from barnabas.storage.batch.records import Record
 from barnabas.storage.errors import CorruptBatch, OffsetOutOfRange
-from barnabas.storage.legacy import build_message_set
-from barnabas.storage.log import Log
-from barnabas.storage.records import Record
+from barnabas.storage.log.log import Log
 
+from .log.test_log_append import stamped
 from .logs import NOW_MS, a_batch, append, file_name, offsets, open_log
-from .test_log_append import stamped
 
 LONGEST = 1 << 31
 END = MAX_OFFSET + 1

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from barnabas.storage.batch import HEADER, MAGIC_V2, walk
-from barnabas.storage.log import Log
+from barnabas.storage.batch.header import HEADER, MAGIC_V2, walk
+from barnabas.storage.log.log import Log
+from barnabas.storage.log.read_result import ReadBound
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.producer_entry import AppendOrigin
-from barnabas.storage.producer_snapshot import build_snapshot, parse_snapshot
-from barnabas.storage.read_result import ReadBound
+from barnabas.storage.producers.entry import AppendOrigin
+from barnabas.storage.producers.snapshot import build_snapshot, parse_snapshot
 from tests.storage.golden import CASES, manifest, unpack
 
 NOW_MS = 1_700_000_000_000

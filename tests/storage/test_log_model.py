@@ -10,18 +10,18 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from barnabas.storage.batch import walk
-from barnabas.storage.builder import build_batch, build_end_transaction_marker
-from barnabas.storage.cleaned_segment import CleanedSegment
-from barnabas.storage.compaction_job import SourceSegment
-from barnabas.storage.control import EndTransactionMarker
-from barnabas.storage.decoder import decode_batch
+from barnabas.storage.batch.builder import build_batch, build_end_transaction_marker
+from barnabas.storage.batch.control_records import EndTransactionMarker
+from barnabas.storage.batch.decoder import decode_batch
+from barnabas.storage.batch.header import walk
+from barnabas.storage.batch.records import Record
+from barnabas.storage.compaction.cleaned_segment import CleanedSegment
+from barnabas.storage.compaction.job import SourceSegment
 from barnabas.storage.errors import InvalidTransactionState, OffsetOutOfRange, OutOfOrderSequence
-from barnabas.storage.log import Log
+from barnabas.storage.log.log import Log
+from barnabas.storage.log.read_result import ReadBound
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.producer_entry import AppendOrigin
-from barnabas.storage.read_result import ReadBound
-from barnabas.storage.records import Record
+from barnabas.storage.producers.entry import AppendOrigin
 
 from .compaction_jobs import job_for
 from .logs import delete_due_files

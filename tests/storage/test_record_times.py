@@ -4,18 +4,18 @@ import random
 
 import pytest
 
-from barnabas.storage.batch import V2_HEADER_BYTES, parse_header
-from barnabas.storage.builder import build_batch
-from barnabas.storage.compression import Codec
-from barnabas.storage.decoder import decode_batch
+from barnabas.storage.batch.builder import build_batch
+from barnabas.storage.batch.compression import Codec
+from barnabas.storage.batch.decoder import decode_batch
+from barnabas.storage.batch.header import V2_HEADER_BYTES, parse_header
+from barnabas.storage.batch.records import Record
+from barnabas.storage.batch.varint import append_varint
 from barnabas.storage.record_times import (
     COMPRESSED_LIMIT_BYTES,
     UNKNOWN_TIMESTAMP,
     largest_delta,
     largest_timestamp,
 )
-from barnabas.storage.records import Record
-from barnabas.storage.varint import append_varint
 
 from .logs import NOW_MS
 

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.storage.batch import BatchHeader, crc_is_valid
-from barnabas.storage.builder import build_batch
-from barnabas.storage.compression import Codec
-from barnabas.storage.crc import crc32c
+from barnabas.storage.batch.builder import build_batch
+from barnabas.storage.batch.compression import Codec
+from barnabas.storage.batch.crc import crc32c
+from barnabas.storage.batch.header import BatchHeader, crc_is_valid
+from barnabas.storage.batch.records import Record
 from barnabas.storage.errors import InvalidRecord, InvalidTimestamp
-from barnabas.storage.log import Log
-from barnabas.storage.log_offsets import TimestampedOffset
+from barnabas.storage.log.log import Log
+from barnabas.storage.log.log_offsets import TimestampedOffset
+from barnabas.storage.manager.retention import count_expired
 from barnabas.storage.record_times import BELIEVED_AHEAD_MS, COMPRESSED_LIMIT_BYTES
-from barnabas.storage.records import Record
-from barnabas.storage.retention import count_expired
 
 from .logs import NOW_MS, append, open_log, read_all
 

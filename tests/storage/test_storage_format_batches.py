@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.storage.batch import crc_is_valid, parse_header
-from barnabas.storage.builder import build_batch, build_end_transaction_marker
-from barnabas.storage.compression import Codec
-from barnabas.storage.control import EndTransactionMarker, parse_control
-from barnabas.storage.decoder import decode_all
-from barnabas.storage.legacy import build_message_set
-from barnabas.storage.records import Record
+from barnabas.storage.batch.builder import build_batch, build_end_transaction_marker
+from barnabas.storage.batch.compression import Codec
+from barnabas.storage.batch.control_records import EndTransactionMarker, parse_control
+from barnabas.storage.batch.decoder import decode_all
+from barnabas.storage.batch.header import crc_is_valid, parse_header
+from barnabas.storage.batch.legacy import build_message_set
+from barnabas.storage.batch.records import Record
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "storage-format.md"
 TIME_MS = 1_700_000_000_000

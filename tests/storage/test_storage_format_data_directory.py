@@ -3,15 +3,19 @@
 import re
 from pathlib import Path
 
-from barnabas.storage.clean_shutdown import NAME as CLEAN_SHUTDOWN
-from barnabas.storage.clean_shutdown import mark, take
-from barnabas.storage.fs import REAL
-from barnabas.storage.meta_properties import (
+from barnabas.storage.directory.clean_marker import NAME as CLEAN_SHUTDOWN
+from barnabas.storage.directory.clean_marker import mark, take
+from barnabas.storage.directory.meta_properties import (
     MetaProperties,
     read_meta_properties,
     write_meta_properties,
 )
-from barnabas.storage.partition_metadata import read_topic_id, topic_id_text, write_topic_id
+from barnabas.storage.directory.partition_metadata import (
+    read_topic_id,
+    topic_id_text,
+    write_topic_id,
+)
+from barnabas.storage.disk.fs import REAL
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "storage-format.md"
 WRITTEN_MS = 1_795_823_151_000

@@ -5,11 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.storage import checkpoints, clean_shutdown, meta_properties, partition_metadata
-from barnabas.storage.checkpoints import build_offsets, parse_offsets
+from barnabas.storage.directory import (
+    checkpoints,
+    clean_marker,
+    meta_properties,
+    partition_metadata,
+)
+from barnabas.storage.directory.checkpoints import build_offsets, parse_offsets
 from barnabas.storage.directory_names import TopicPartition
-from barnabas.storage.leader_epochs import parse_epochs
-from barnabas.storage.producer_snapshot import parse_snapshot
+from barnabas.storage.producers.leader_epochs import parse_epochs
+from barnabas.storage.producers.snapshot import parse_snapshot
 
 from .logs import NOW_MS, a_batch, append, end_transaction, file_name, open_log
 from .test_storage_format_batches import DOCUMENT, example
@@ -74,7 +79,7 @@ def test_checkpoint() -> None:
 
 def test_every_file_of_a_data_directory_is_described() -> None:
     document = DOCUMENT.read_text()
-    for module in (meta_properties, clean_shutdown, partition_metadata):
+    for module in (meta_properties, clean_marker, partition_metadata):
         assert f"`{module.NAME}`" in document
     for name in (checkpoints.RECOVERY_POINT, checkpoints.REPLICATION, checkpoints.LOG_START):
         assert f"`{name}`" in document

@@ -14,7 +14,7 @@ import pytest
 from barnabas.server.registry.ensemble import Ensemble
 from barnabas.server.registry.store import StoreFailed
 from barnabas.server.testing.broker import Broker
-from barnabas.storage.fs import REAL
+from barnabas.storage.disk.fs import REAL
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.delete_topics import DeleteTopicsRequest
 from tests.server.admin import create_code, new_topic

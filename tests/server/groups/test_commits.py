@@ -10,7 +10,7 @@ from barnabas.server.groups.commits import Committer
 from barnabas.server.groups.offsets import Commits, CommittedOffset
 from barnabas.server.groups.records import decode_key, decode_offset
 from barnabas.server.groups.states import GroupState
-from barnabas.storage.batch import NO_PRODUCER_ID
+from barnabas.storage.batch.header import NO_PRODUCER_ID
 from barnabas.wire.error_codes import ErrorCode
 
 from .world import CONFIG, Client, World, stable

@@ -17,10 +17,10 @@ from barnabas.server.groups.partitioning import OFFSETS_TOPIC
 from barnabas.server.groups.records import encode_offset, encode_offset_key
 from barnabas.server.groups.shards import Shard
 from barnabas.server.groups.states import GroupState
-from barnabas.storage.builder import build_batch, build_end_transaction_marker
-from barnabas.storage.control import EndTransactionMarker
-from barnabas.storage.producer_entry import AppendOrigin
-from barnabas.storage.records import Record
+from barnabas.storage.batch.builder import build_batch, build_end_transaction_marker
+from barnabas.storage.batch.control_records import EndTransactionMarker
+from barnabas.storage.batch.records import Record
+from barnabas.storage.producers.entry import AppendOrigin
 from barnabas.wire.error_codes import ErrorCode
 
 from .golden import VERSIONS, unpack

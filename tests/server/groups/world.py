@@ -21,12 +21,12 @@ from barnabas.server.logs import Logs
 from barnabas.server.metrics import Metrics
 from barnabas.server.replication.partition import Partition
 from barnabas.server.replication.replicas import Replicas
-from barnabas.storage.batch import BatchHeader, walk
-from barnabas.storage.decoder import decode_batch
+from barnabas.storage.batch.decoder import decode_batch
+from barnabas.storage.batch.header import BatchHeader, walk
+from barnabas.storage.batch.records import Record
+from barnabas.storage.log.read_result import ReadBound
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.log_manager import LogManager
-from barnabas.storage.read_result import ReadBound
-from barnabas.storage.records import Record
+from barnabas.storage.manager.log_manager import LogManager
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.heartbeat import HeartbeatRequest
 from barnabas.wire.messages.join_group import JoinGroupResponse

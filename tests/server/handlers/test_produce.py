@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from barnabas.server.testing.broker import Broker
-from barnabas.storage.batch import TRANSACTIONAL
-from barnabas.storage.compression import Codec
-from barnabas.storage.decoder import decode_all
+from barnabas.storage.batch.compression import Codec
+from barnabas.storage.batch.decoder import decode_all
+from barnabas.storage.batch.header import TRANSACTIONAL
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from barnabas.wire.messages.produce import (

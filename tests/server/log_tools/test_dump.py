@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.storage.builder import build_batch
-from barnabas.storage.legacy import build_message_set
-from barnabas.storage.records import Record
+from barnabas.storage.batch.builder import build_batch
+from barnabas.storage.batch.legacy import build_message_set
+from barnabas.storage.batch.records import Record
 from tests.server.log_tools.command import Row, run_log
 from tests.server.log_tools.written import NOW_MS, segment_files, write_log
 

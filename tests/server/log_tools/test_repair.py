@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.storage.directory_lock import DirectoryLock
-from barnabas.storage.fs import REAL
+from barnabas.storage.directory.lock import DirectoryLock
+from barnabas.storage.disk.fs import REAL
 from tests.server.log_tools.command import run_log
 from tests.server.log_tools.written import contents, segment_files, write_log
 from tests.storage.golden import CASES, manifest, unpack

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.storage.batch import HEADER
-from barnabas.storage.crc import crc32c
-from barnabas.storage.producer_snapshot import build_snapshot, parse_snapshot
+from barnabas.storage.batch.crc import crc32c
+from barnabas.storage.batch.header import HEADER
+from barnabas.storage.producers.snapshot import build_snapshot, parse_snapshot
 from tests.server.log_tools.command import Row, data_directories, run_log
 from tests.server.log_tools.written import contents, segment_files, write_log
 from tests.storage.golden import CASES, unpack

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from barnabas.storage.builder import build_batch, build_end_transaction_marker
-from barnabas.storage.compression import Codec
-from barnabas.storage.control import EndTransactionMarker
-from barnabas.storage.log import Log
+from barnabas.storage.batch.builder import build_batch, build_end_transaction_marker
+from barnabas.storage.batch.compression import Codec
+from barnabas.storage.batch.control_records import EndTransactionMarker
+from barnabas.storage.batch.records import Record
+from barnabas.storage.log.log import Log
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.producer_entry import AppendOrigin
-from barnabas.storage.records import Record
+from barnabas.storage.producers.entry import AppendOrigin
 
 NOW_MS = 1_700_000_000_000
 CONFIG = LogConfig(segment_bytes=600, index_interval_bytes=100)

@@ -10,7 +10,7 @@ import pytest
 from barnabas.server.registry.ensemble import JOURNAL_NAME, Ensemble
 from barnabas.server.registry.group_commit import GroupCommit
 from barnabas.server.registry.store import ConnectionLoss, Create, NodeExists, StoreFailed
-from barnabas.storage.disk_work import Done, work_inline
+from barnabas.storage.manager.disk_work import Done, work_inline
 from tests.server.registry.worlds import FIRST_MS
 
 

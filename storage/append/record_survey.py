@@ -1,0 +1,128 @@
+"""One pass over the records of a produced batch: keys, timestamps, offsets, inner CRCs."""
+
+from barnabas.storage.append.rules import FOREVER_MS, AppendRules
+from barnabas.storage.batch.decoder import decode_batch
+from barnabas.storage.batch.header import MAGIC_V2, NO_TIMESTAMP, BatchHeader, Buffer, crc_is_valid
+from barnabas.storage.batch.legacy import inner_messages
+from barnabas.storage.batch.records import Record, decode_headers, records_data, walk_frames
+from barnabas.storage.errors import (
+    CorruptBatch,
+    DecompressionTooLarge,
+    InvalidRecord,
+    InvalidTimestamp,
+)
+
+
+class Survey:
+    """What the pass found: of format 2 the plain record bytes, of formats 0 and 1 the records."""
+
+    def __init__(self, rules: AppendRules, now_ms: int) -> None:
+        self.count = 0
+        self._batch_start = 0
+        self.max_timestamp = NO_TIMESTAMP
+        self.offsets_count_from_0 = True
+        self.data = b""
+        self.records: list[Record] = []
+        self._is_compacted = rules.is_compacted
+        self._is_log_append_time = rules.is_log_append_time
+        self._now_ms = now_ms
+        self._limit_bytes = rules.decompressed_limit_bytes
+        self._earliest_ms = now_ms - rules.timestamp_before_max_ms
+        self._latest_ms = min(now_ms + rules.timestamp_after_max_ms, FOREVER_MS)
+        self._errors: list[tuple[int, str]] = []
+        self._bad_timestamps = False
+
+    @property
+    def limit_bytes(self) -> int:
+        return self._limit_bytes
+
+    def add(self, has_key: bool, timestamp: int, is_append_time: bool) -> None:
+        """Take note of one record; `is_append_time` is its batch's timestamp type."""
+        index = self.count - self._batch_start
+        self.count += 1
+        if timestamp > self.max_timestamp:
+            self.max_timestamp = timestamp
+        if self._is_compacted and not has_key:
+            self._errors.append((index, "a compacted topic takes no record without a key"))
+        elif not self._is_log_append_time and timestamp != NO_TIMESTAMP:
+            if not self._earliest_ms <= timestamp <= self._latest_ms:
+                self._bad_timestamps = True
+                self._errors.append((index, self._out_of_range(timestamp)))
+        elif is_append_time:
+            self._bad_timestamps = True
+            self._errors.append((index, "producers may not send timestamp type LogAppendTime"))
+
+    def start_batch(self) -> None:
+        """Errors name records by their index in the batch, which for plain messages is 0."""
+        self._batch_start = self.count
+
+    def _out_of_range(self, timestamp: int) -> str:
+        return f"timestamp {timestamp} is not within {self._earliest_ms} to {self._latest_ms}"
+
+    def raise_errors(self) -> None:
+        """InvalidTimestamp if any timestamp is bad, else InvalidRecord if anything is."""
+        if not self._errors:
+            return
+        error = InvalidTimestamp if self._bad_timestamps else InvalidRecord
+        index, message = self._errors[0]
+        raise error(
+            f"{len(self._errors)} records are refused, the first at index {index}: {message}",
+            record_errors=self._errors,
+        )
+
+
+def survey_batch(survey: Survey, buffer: Buffer, header: BatchHeader) -> None:
+    """Add a batch's records; raises at the first batch with bad ones.
+
+    Malformed records are InvalidRecord, wrong inner CRCs CorruptBatch.
+    """
+    survey.start_batch()
+    if header.magic < MAGIC_V2 and header.codec:
+        _check_inner_messages(survey, buffer, header)
+    try:
+        if header.magic == MAGIC_V2:
+            _survey_v2(survey, buffer, header)
+        else:
+            _survey_legacy(survey, buffer, header)
+    except DecompressionTooLarge:
+        raise
+    except CorruptBatch as error:
+        raise InvalidRecord(error.reason) from None
+    survey.raise_errors()
+
+
+def _survey_v2(survey: Survey, buffer: Buffer, header: BatchHeader) -> None:
+    data = survey.data = records_data(buffer, header, survey.limit_bytes)
+    is_append_time = header.is_log_append_time
+    base_timestamp = header.base_timestamp
+    for index, frame in enumerate(walk_frames(data, header.record_count)):
+        _, end, timestamp_delta, offset_delta, _, key_length, _, _, headers_position = frame
+        decode_headers(data, headers_position, end)
+        if offset_delta != index:
+            survey.offsets_count_from_0 = False
+        timestamp = header.max_timestamp if is_append_time else base_timestamp + timestamp_delta
+        survey.add(key_length >= 0, timestamp, is_append_time)
+
+
+def _survey_legacy(survey: Survey, buffer: Buffer, header: BatchHeader) -> None:
+    is_append_time = header.is_log_append_time
+    for index, record in enumerate(decode_batch(buffer, header, survey.limit_bytes)):
+        if header.codec and record.offset != index:
+            survey.offsets_count_from_0 = False
+        survey.records.append(record)
+        survey.add(record.key is not None, record.timestamp, is_append_time)
+
+
+def _check_inner_messages(survey: Survey, buffer: Buffer, header: BatchHeader) -> None:
+    """Inner messages have a format and a CRC of their own, which must fit."""
+    try:
+        data, inner = inner_messages(buffer, header, survey.limit_bytes)
+    except DecompressionTooLarge:
+        raise
+    except CorruptBatch as error:
+        raise InvalidRecord(error.reason) from None
+    for message in inner:
+        if message.magic != header.magic:
+            raise InvalidRecord(f"format {message.magic} inside a wrapper of {header.magic}")
+        if not crc_is_valid(data, message):
+            raise CorruptBatch("the CRC does not match an inner message")

@@ -1,0 +1,220 @@
+"""Message sets of formats 0 and 1 (`batch` states the layout): messages and their wrappers.
+
+A compressed set is one wrapper message without a key, whose value holds the compressed inner
+messages. Format 0: inner offsets are absolute, so assigning offsets means compressing again.
+Format 1 (KIP-31, KIP-32): inner offsets count from 0 and the wrapper's offset is that of the
+last inner message; its timestamp is the greatest, or the append time for all when attribute
+bit 3 says so. librdkafka once left the wrapper's offset 0: then inner offsets stand as they are.
+"""
+
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from struct import Struct
+from typing import Final
+
+from barnabas.storage.batch.compression import DEFAULT_LIMIT_BYTES, Codec, compress, decompress
+from barnabas.storage.batch.header import (
+    LEGACY_HEADER,
+    LEGACY_TIMESTAMP_POSITION,
+    LOG_APPEND_TIME,
+    LOG_OVERHEAD,
+    MAGIC_POSITION,
+    MAGIC_V0,
+    MAGIC_V1,
+    BatchHeader,
+    Buffer,
+    walk,
+)
+from barnabas.storage.batch.records import Record
+from barnabas.storage.errors import CorruptBatch
+
+_KEY_POSITION: Final = {
+    MAGIC_V0: LEGACY_TIMESTAMP_POSITION,
+    MAGIC_V1: LEGACY_TIMESTAMP_POSITION + 8,
+}
+_INT32: Final = Struct(">i")
+_INT64: Final = Struct(">q")
+_UINT32: Final = Struct(">I")
+
+
+def key_and_value(
+    buffer: Buffer, header: BatchHeader
+) -> tuple[memoryview | None, memoryview | None]:
+    """Views of a message's key and value; a wrapper's value is its compressed messages."""
+    view = memoryview(buffer)[: header.position + header.size_bytes]
+    key, position = _read_bytes(view, header.position + _KEY_POSITION[header.magic], header)
+    value, _ = _read_bytes(view, position, header)
+    return key, value
+
+
+def _read_bytes(
+    view: memoryview, position: int, header: BatchHeader
+) -> tuple[memoryview | None, int]:
+    if position + _INT32.size <= len(view):
+        (length,) = _INT32.unpack_from(view, position)
+        position += _INT32.size
+        if length < 0:
+            return None, position
+        if position + length <= len(view):
+            return view[position : position + length], position + length
+    raise CorruptBatch("a message's key or value does not fit", offset=header.base_offset)
+
+
+def decode_legacy(
+    buffer: Buffer, header: BatchHeader, limit_bytes: int = DEFAULT_LIMIT_BYTES
+) -> Iterator[Record]:
+    """The records of a message: itself, or its inner messages with absolute offsets.
+
+    Raises CorruptBatch; checks no CRC, neither the wrapper's nor the inner ones.
+    """
+    if header.codec == Codec.NONE:
+        yield _record_of(buffer, header, header.base_offset, header.base_timestamp)
+        return
+    data, inner = inner_messages(buffer, header, limit_bytes)
+    base_offset = _base_offset(header, inner)
+    for message in inner:
+        timestamp = message.base_timestamp
+        if message.magic == MAGIC_V1 and header.is_log_append_time:
+            timestamp = header.base_timestamp
+        yield _record_of(data, message, base_offset + message.base_offset, timestamp)
+
+
+def _record_of(buffer: Buffer, message: BatchHeader, offset: int, timestamp: int) -> Record:
+    key, value = key_and_value(buffer, message)
+    return Record(
+        offset,
+        timestamp,
+        None if key is None else bytes(key),
+        None if value is None else bytes(value),
+    )
+
+
+def inner_messages(
+    buffer: Buffer, header: BatchHeader, limit_bytes: int = DEFAULT_LIMIT_BYTES
+) -> tuple[bytes, list[BatchHeader]]:
+    """A wrapper's decompressed value and the headers of its messages, offsets as stored.
+
+    An inner message cut short at the end is left out, as Kafka does.
+    """
+    if header.codec == Codec.ZSTD:
+        raise CorruptBatch("zstd needs message format 2", offset=header.base_offset)
+    _, value = key_and_value(buffer, header)
+    if value is None:
+        raise CorruptBatch("a compressed message has no value", offset=header.base_offset)
+    format_0 = header.magic == MAGIC_V0
+    data = decompress(header.codec, value, limit_bytes, format_0=format_0)
+    inner = list(walk(data, partial_tail=True))
+    if not inner:
+        raise CorruptBatch("a compressed message holds no messages", offset=header.base_offset)
+    if any(message.magic > MAGIC_V1 or message.codec for message in inner):
+        raise CorruptBatch("inner messages must be plain", offset=header.base_offset)
+    return data, inner
+
+
+def _base_offset(header: BatchHeader, inner: list[BatchHeader]) -> int:
+    """What to add to the stored inner offsets to make them absolute."""
+    if header.magic == MAGIC_V0 or header.base_offset == 0:
+        return 0
+    base_offset = header.base_offset - inner[-1].base_offset
+    if base_offset < 0:
+        raise CorruptBatch(
+            f"inner offset {inner[-1].base_offset} is above its wrapper's",
+            offset=header.base_offset,
+        )
+    return base_offset
+
+
+def append_message(
+    out: bytearray,
+    magic: int,
+    offset: int,
+    timestamp: int,
+    key: bytes | None,
+    value: bytes | None,
+    attributes: int = 0,
+) -> None:
+    """Write one message of format 0 (no timestamp) or 1, its CRC included."""
+    start = len(out)
+    out += LEGACY_HEADER.pack(offset, 0, 0, magic, attributes)
+    if magic == MAGIC_V1:
+        out += _INT64.pack(timestamp)
+    for part in (key, value):
+        out += _INT32.pack(-1 if part is None else len(part))
+        out += part or b""
+    crc = zlib.crc32(memoryview(out)[start + MAGIC_POSITION :])
+    size = len(out) - start - LOG_OVERHEAD
+    LEGACY_HEADER.pack_into(out, start, offset, size, crc, magic, attributes)
+
+
+def build_message_set(
+    records: Sequence[Record],
+    magic: int,
+    *,
+    codec: int = Codec.NONE,
+    level: int | None = None,
+    log_append_time_ms: int | None = None,
+) -> bytearray:
+    """Messages of format 0 or 1 with the records' offsets, in one wrapper if `codec` asks.
+
+    Record headers have no place in these formats and are left out; with `log_append_time_ms`
+    (format 1) all messages carry that timestamp.
+    """
+    if not records:
+        return bytearray()
+    appended = log_append_time_ms is not None and magic == MAGIC_V1
+    attributes = LOG_APPEND_TIME if appended else 0
+    if codec == Codec.NONE:
+        return _plain_messages(records, magic, 0, attributes, log_append_time_ms)
+    base_offset = records[0].offset if magic == MAGIC_V1 else 0
+    inner = _plain_messages(records, magic, base_offset, attributes, log_append_time_ms)
+    value = compress(codec, inner, level, format_0=magic == MAGIC_V0)
+    timestamp = log_append_time_ms
+    if timestamp is None:
+        timestamp = max(record.timestamp for record in records)
+    out = bytearray()
+    append_message(out, magic, records[-1].offset, timestamp, None, value, attributes | codec)
+    return out
+
+
+def _plain_messages(
+    records: Iterable[Record],
+    magic: int,
+    base_offset: int,
+    attributes: int,
+    log_append_time_ms: int | None,
+) -> bytearray:
+    out = bytearray()
+    for record in records:
+        timestamp = record.timestamp if log_append_time_ms is None else log_append_time_ms
+        offset = record.offset - base_offset
+        append_message(out, magic, offset, timestamp, record.key, record.value, attributes)
+    return out
+
+
+def stamp_legacy(
+    buffer: bytearray | memoryview,
+    header: BatchHeader,
+    offset: int,
+    *,
+    max_timestamp: int | None = None,
+    log_append_time: bool = False,
+) -> None:
+    """Give a message (a wrapper: its last inner message) its offset in place.
+
+    With `max_timestamp` (format 1) its timestamp and type are set too, and the CRC with them.
+    """
+    _INT64.pack_into(buffer, header.position, offset)
+    header.base_offset = offset
+    if max_timestamp is None or header.magic == MAGIC_V0:
+        return
+    attributes = header.attributes & ~LOG_APPEND_TIME | (LOG_APPEND_TIME if log_append_time else 0)
+    if attributes == header.attributes and max_timestamp == header.max_timestamp:
+        return
+    header.attributes = attributes
+    header.base_timestamp = header.max_timestamp = max_timestamp
+    buffer[header.position + MAGIC_POSITION + 1] = attributes
+    _INT64.pack_into(buffer, header.position + LEGACY_TIMESTAMP_POSITION, max_timestamp)
+    header.crc = zlib.crc32(
+        memoryview(buffer)[header.position + MAGIC_POSITION : header.position + header.size_bytes]
+    )
+    _UINT32.pack_into(buffer, header.position + LOG_OVERHEAD, header.crc)

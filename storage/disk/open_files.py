@@ -1,0 +1,161 @@
+"""Open files that are counted, cached and cut into slices for sending.
+
+A broker has far more segment files than descriptors. Each file is a `CachedFile`: a path that
+is opened when somebody needs it and may be closed again by its `FileCache` when too many are
+open. What is handed out is an `OpenFile`, whose descriptor lives exactly as long as somebody
+refers to it: evicting, renaming or unlinking the file never pulls it from under a `FileSlice`
+that is being sent.
+"""
+
+import errno
+import os
+from collections.abc import Callable
+from typing import Final
+
+from barnabas.storage.disk.fs import READ_WRITE, FileSystem
+
+DEFAULT_CAPACITY: Final = 512
+EXISTING: Final = READ_WRITE & ~os.O_CREAT
+
+Pread = Callable[[int, int, int], bytes]
+
+
+class OpenFile:
+    """A descriptor that closes itself with the last reference to it."""
+
+    __slots__ = ("_close", "fd")
+
+    def __init__(self, fs: FileSystem, fd: int) -> None:
+        self.fd = fd
+        self._close = fs.close
+
+    def __del__(self) -> None:
+        self._close(self.fd)
+
+
+class CachedFile:
+    """A file that is opened on demand.
+
+    `opened` is the open file or None; hot paths read it directly and call `open` on None.
+    `used` keeps the file from being evicted before the cache has gone round once more.
+    `is_lost` forbids any further use: after a disk's failure, or when its log is deleted.
+    """
+
+    __slots__ = ("_cache", "is_lost", "opened", "path", "used")
+
+    def __init__(self, cache: "FileCache", path: str) -> None:
+        self._cache = cache
+        self.path = path
+        self.opened: OpenFile | None = None
+        self.used = False
+        self.is_lost = False
+
+    def open(self) -> OpenFile:
+        """The open file for reading and writing; raises FileNotFoundError if there is none."""
+        return self.opened or self._cache.open(self, EXISTING)
+
+    def create(self) -> OpenFile:
+        """Like `open`, but a missing file is made."""
+        return self.opened or self._cache.open(self, READ_WRITE)
+
+    def size(self) -> int:
+        """The file's length in bytes."""
+        return self._cache.fs.fstat(self.open().fd).st_size
+
+    def rename(self, path: str) -> None:
+        """Move the file; an open descriptor stays valid."""
+        self._refuse_if_lost()
+        self._cache.fs.rename(self.path, path)
+        self.path = path
+
+    def close(self) -> None:
+        """Give up the descriptor; it is closed once no slice uses it."""
+        self._cache.forget(self)
+
+    def _refuse_if_lost(self) -> None:
+        if self.is_lost:
+            raise OSError(errno.EIO, "not to be used after a failure or a deletion", self.path)
+
+
+class FileCache:
+    """Keeps at most `capacity` of its files open, evicting the least recently used.
+
+    Recency is one bit per file, set by whoever uses the file and cleared as the hand passes
+    (the clock algorithm): a hit costs the hot path one store.
+    """
+
+    def __init__(self, fs: FileSystem, capacity: int = DEFAULT_CAPACITY) -> None:
+        self.fs = fs
+        self.capacity = capacity
+        self._files: dict[CachedFile, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def open(self, file: CachedFile, flags: int) -> OpenFile:
+        """Open a file of this cache, making room first."""
+        file._refuse_if_lost()
+        while len(self._files) >= self.capacity:
+            self._evict_one()
+        opened = OpenFile(self.fs, self.fs.open(file.path, flags, 0o644))
+        file.opened = opened
+        self._files[file] = None
+        return opened
+
+    def forget(self, file: CachedFile) -> None:
+        """Drop the cache's reference to a file's descriptor."""
+        file.opened = None
+        self._files.pop(file, None)
+
+    def _evict_one(self) -> None:
+        while True:
+            file = next(iter(self._files))
+            del self._files[file]
+            if not file.used:
+                file.opened = None
+                return
+            file.used = False
+            self._files[file] = None
+
+
+class FileSlice:
+    """`size` bytes of an open file from `position` on: what a fetch answer sends.
+
+    The bytes stay readable for as long as the slice exists, even when the segment is deleted.
+    """
+
+    __slots__ = ("_file", "_pread", "position", "size")
+
+    def __init__(self, fs: FileSystem, file: OpenFile, position: int, size: int) -> None:
+        self._file = file
+        self._pread = fs.pread
+        self.position = position
+        self.size = size
+
+    @property
+    def fd(self) -> int:
+        """The descriptor to send from; valid while this object is referred to."""
+        return self._file.fd
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __repr__(self) -> str:
+        return f"FileSlice(fd={self.fd}, position={self.position}, size={self.size})"
+
+    def read(self) -> bytes:
+        """All of the slice's bytes."""
+        return read_fully(self._pread, self.fd, self.position, self.size)
+
+
+def read_fully(pread: Pread, fd: int, position: int, size: int) -> bytes:
+    """`size` bytes from `position` on, fewer only where the file ends."""
+    data = pread(fd, size, position)
+    if len(data) == size or not data:
+        return data
+    chunks = [data]
+    done = len(data)
+    while done < size and (data := pread(fd, size - done, position + done)):
+        chunks.append(data)
+        done += len(data)
+    return b"".join(chunks)

@@ -1,0 +1,60 @@
+"""Bringing producer state up to an offset: from the newest snapshot and the batches behind it."""
+
+from barnabas.storage.batch.reader import read_batches
+from barnabas.storage.loading.job import FAR, TooMuchHere
+from barnabas.storage.producers.state import ProducerState
+from barnabas.storage.producers.updates import replay
+from barnabas.storage.segment.segment import Segment
+from barnabas.storage.segment.segments import Segments
+
+
+def rebuild_producers(
+    producers: ProducerState,
+    segments: Segments,
+    log_start_offset: int,
+    end_offset: int,
+    now_ms: int,
+    expiration_ms: int,
+    *,
+    was_clean: bool = False,
+    most_bytes: int = FAR,
+) -> None:
+    """Make the state that of `end_offset` and save it there.
+
+    After a clean stop without any snapshot the log was written by a Kafka that had none:
+    nothing is replayed then, only empty snapshots are left for the next time. Raises
+    TooMuchHere rather than replay more than `most_bytes`.
+    """
+    bases = segments.base_offsets[-2:]
+    if was_clean and not producers.snapshots:
+        for offset in [*bases, end_offset]:
+            producers.map_end_offset = offset
+            producers.take_snapshot()
+        return
+    was_empty = producers.is_empty and producers.map_end_offset >= end_offset
+    producers.truncate_and_reload(log_start_offset, end_offset, now_ms, expiration_ms)
+    if end_offset > producers.map_end_offset and not was_empty:
+        to_replay = segments.between(producers.map_end_offset, end_offset)
+        size_bytes = sum(segment.size_bytes for segment in to_replay)
+        if size_bytes > most_bytes:
+            raise TooMuchHere(size_bytes)
+        for segment in to_replay:
+            start = max(segment.base_offset, producers.map_end_offset, log_start_offset)
+            producers.map_end_offset = start
+            if segment.base_offset in bases:
+                producers.take_snapshot()
+            _replay(producers, segment, start, end_offset)
+    producers.map_end_offset = end_offset
+    producers.take_snapshot()
+
+
+def _replay(producers: ProducerState, segment: Segment, start: int, end: int) -> None:
+    found = segment.locate(start)
+    if found is None:
+        return
+    pread, fd = segment.files.fs.pread, segment.log_file.open().fd
+    for _, header, chunk in read_batches(pread, fd, found[0], segment.size_bytes):
+        if header.base_offset >= end:
+            return
+        if header.has_producer_id:
+            replay(producers, chunk, header)

@@ -1,0 +1,29 @@
+"""What a read tells its caller."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from barnabas.storage.disk.open_files import FileSlice
+
+
+class ReadBound(Enum):
+    """Up to where a reader may see: a replica, a plain consumer, a read_committed one."""
+
+    LOG_END = "log end offset"
+    HIGH_WATERMARK = "high watermark"
+    LAST_STABLE = "last stable offset"
+
+
+@dataclass(slots=True)
+class ReadResult:
+    """A stretch of one segment's `.log` file, or nothing (`records` is None).
+
+    It starts with the batch that holds the wanted offset, so it may begin below it, and may
+    end in the middle of a batch; `first_entry_incomplete` says that it ends in the first.
+    `aborted_transactions` are (producer id, first offset), and None unless the last stable
+    offset was the bound.
+    """
+
+    records: FileSlice | None
+    aborted_transactions: list[tuple[int, int]] | None = None
+    first_entry_incomplete: bool = False

@@ -1,0 +1,161 @@
+"""Which leader epoch began at which offset: `leader-epoch-checkpoint`.
+
+The file is text: a version line `0`, the number of entries, then one `epoch start-offset`
+line each, both rising. A follower that changes leader, or a consumer that may have read what
+was lost, asks where an epoch ended: at the start of the next larger one (KIP-101, KIP-279).
+
+Each batch carries its epoch, so what the file lacks above the recovery point is found again
+when the log is recovered. That is why a change is written at once but only synced by a flush.
+"""
+
+import errno
+from bisect import bisect_right
+from typing import Final
+
+from barnabas.storage.disk.fs import FileSystem, read_file, write_file
+from barnabas.storage.errors import CorruptCheckpoint
+
+UNDEFINED_EPOCH: Final = -1
+UNDEFINED_EPOCH_OFFSET: Final = -1
+FILE_NAME: Final = "leader-epoch-checkpoint"
+
+
+def parse_epochs(data: bytes) -> list[tuple[int, int]]:
+    """The (epoch, start offset) entries of a checkpoint file; CorruptCheckpoint if it is none."""
+    try:
+        version, count, *lines = data.decode("ascii").split("\n")
+        entries = [(int(epoch), int(start)) for epoch, start in map(str.split, filter(None, lines))]
+        whole = int(version) == 0 and int(count) == len(entries)
+    except ValueError as error:
+        raise CorruptCheckpoint(f"malformed {FILE_NAME}: {error}") from error
+    if not whole:
+        raise CorruptCheckpoint(f"{FILE_NAME} of version {version} with {count} entries")
+    return entries
+
+
+def build_epochs(entries: list[tuple[int, int]]) -> bytes:
+    """The content of a checkpoint file."""
+    lines = ["0", str(len(entries)), *(f"{epoch} {start}" for epoch, start in entries)]
+    return ("\n".join(lines) + "\n").encode("ascii")
+
+
+class LeaderEpochs:
+    """The epochs of one partition, in memory and in its checkpoint file."""
+
+    __slots__ = (
+        "_epochs", "_fs", "_is_lost", "_starts", "dirty", "latest_epoch", "path",
+        "synced_writes", "writes",
+    )  # fmt: skip
+
+    def __init__(self, fs: FileSystem, directory: str) -> None:
+        self._fs = fs
+        self.path = f"{directory}/{FILE_NAME}"
+        self._epochs: list[int] = []
+        self._starts: list[int] = []
+        self.latest_epoch = UNDEFINED_EPOCH
+        self._is_lost = False
+        self.dirty = False
+        self.writes = 0
+        """How often the file was written."""
+        self.synced_writes = 0
+        """What `writes` was when a sync of the file that has ended was begun."""
+
+    def load(self) -> None:
+        """Read the file; CorruptCheckpoint if it makes no sense."""
+        for epoch, start in parse_epochs(read_file(self._fs, self.path)):
+            self._assign(epoch, start)
+        self.dirty = False
+
+    def entries(self) -> list[tuple[int, int]]:
+        """(epoch, start offset) of every epoch, rising."""
+        return list(zip(self._epochs, self._starts, strict=True))
+
+    def assign(self, epoch: int, start_offset: int) -> bool:
+        """Note that `epoch` began at `start_offset`; False if that changes nothing.
+
+        Entries at or above either value are dropped first: what a new leader says wins.
+        """
+        if epoch < 0 or start_offset < 0:
+            raise ValueError(f"no leader epoch: {epoch} at {start_offset}")
+        return self._assign(epoch, start_offset)
+
+    def _assign(self, epoch: int, start_offset: int) -> bool:
+        epochs, starts = self._epochs, self._starts
+        if epochs and epoch == epochs[-1] and start_offset >= starts[-1]:
+            return False
+        while epochs and (epochs[-1] >= epoch or starts[-1] >= start_offset):
+            epochs.pop()
+            starts.pop()
+        epochs.append(epoch)
+        starts.append(start_offset)
+        self._changed()
+        return True
+
+    def _changed(self) -> None:
+        self.latest_epoch = self._epochs[-1] if self._epochs else UNDEFINED_EPOCH
+        self.dirty = True
+
+    def earliest_entry(self) -> tuple[int, int] | None:
+        """(epoch, start offset) of the oldest epoch kept."""
+        return (self._epochs[0], self._starts[0]) if self._epochs else None
+
+    def epoch_for_offset(self, offset: int) -> int | None:
+        """The epoch in which a record at `offset` was written, if it is known."""
+        slot = bisect_right(self._starts, offset)
+        return self._epochs[slot - 1] if slot else None
+
+    def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
+        """(largest known epoch ≤ `epoch`, where it ends), or (-1, -1) if nothing is known."""
+        epochs = self._epochs
+        if epoch == UNDEFINED_EPOCH or not epochs:
+            return UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET
+        if epoch == epochs[-1]:
+            return epoch, log_end_offset
+        slot = bisect_right(epochs, epoch)
+        if slot == len(epochs):
+            return UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET
+        return (epochs[slot - 1] if slot else epoch), self._starts[slot]
+
+    def truncate_from_end(self, end_offset: int) -> None:
+        """Forget the epochs that begin at or after `end_offset`."""
+        starts = self._starts
+        if end_offset < 0 or not starts or starts[-1] < end_offset:
+            return
+        while starts and starts[-1] >= end_offset:
+            starts.pop()
+            self._epochs.pop()
+        self._changed()
+
+    def truncate_from_start(self, start_offset: int) -> None:
+        """Let the epoch of `start_offset` begin there and forget those before it."""
+        slot = bisect_right(self._starts, start_offset)
+        if slot == 0 or (slot == 1 and self._starts[0] == start_offset):
+            return
+        del self._epochs[: slot - 1]
+        del self._starts[: slot - 1]
+        self._starts[0] = start_offset
+        self._changed()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        if self._epochs:
+            self._epochs.clear()
+            self._starts.clear()
+            self._changed()
+
+    def lose(self) -> None:
+        """Refuse to write the file again."""
+        self._is_lost = True
+
+    def write(self) -> None:
+        """Replace the file if it is out of date; a flush has to sync it, and its name."""
+        if self.dirty:
+            if self._is_lost:
+                raise OSError(
+                    errno.EIO, "not to be written after a failure or a deletion", self.path
+                )
+            temporary = self.path + ".tmp"
+            write_file(self._fs, temporary, build_epochs(self.entries()), sync=False)
+            self._fs.rename(temporary, self.path)
+            self.dirty = False
+            self.writes += 1

@@ -1,0 +1,201 @@
+"""The files of one segment: `.log`, `.index`, `.timeindex` and `.txnindex`, opened when needed.
+
+All are made by the first append (`.txnindex` by the first aborted transaction) or, for a
+segment whose base offset has to outlive a restart, by `create`. A segment that is not in use
+holds no descriptor; the file cache lends it one.
+"""
+
+from contextlib import suppress
+from typing import Final
+
+from barnabas.storage.disk.open_files import CachedFile, FileCache, FileSlice, OpenFile
+from barnabas.storage.errors import CorruptIndex
+from barnabas.storage.segment.offset_index import OffsetIndex
+from barnabas.storage.segment.time_index import TimeIndex
+from barnabas.storage.segment.transaction_index import TransactionIndex
+
+LOG, INDEX, TIME_INDEX, TRANSACTION_INDEX = ".log", ".index", ".timeindex", ".txnindex"
+SEGMENT_EXTENSIONS: Final = (LOG, INDEX, TIME_INDEX, TRANSACTION_INDEX)
+
+DELETED: Final = ".deleted"
+"""Behind the name of a file that is no longer part of the log and will be unlinked."""
+CLEANED: Final = ".cleaned"
+"""Behind the names of a segment that a compaction is writing."""
+SWAP: Final = ".swap"
+"""Behind the names of a finished one that takes the place of others."""
+UNFINISHED: Final = (DELETED, CLEANED, SWAP)
+
+
+MAX_OFFSET: Final = 0x7FFFFFFFFFFFFFFF
+_DIGITS: Final = 20
+
+
+def segment_path(directory: str, base_offset: int, extension: str, suffix: str = "") -> str:
+    """Path of one of a segment's files; `suffix` is "", CLEANED, SWAP or DELETED."""
+    return f"{directory}/{base_offset:020d}{extension}{suffix}"
+
+
+def base_offset_of(name: str) -> int | None:
+    """The offset that the name of a log's file begins with, None if it is another's file.
+
+    Twenty digits and a dot: `00000000000000000042.log`, `….snapshot`, `….index.swap`.
+    """
+    digits = name[:_DIGITS]
+    if len(digits) < _DIGITS or name[_DIGITS : _DIGITS + 1] != ".":
+        return None
+    if not (digits.isascii() and digits.isdigit()):
+        return None
+    offset = int(digits)
+    return offset if offset <= MAX_OFFSET else None
+
+
+def is_leaving(name: str) -> bool:
+    """Whether a file is what a compaction has written and not put in place."""
+    return name.endswith((CLEANED, SWAP)) and base_offset_of(name) is not None
+
+
+class SegmentFiles:
+    """A `.log` file and its three indexes, as files."""
+
+    __slots__ = (
+        "_indexes_loaded",
+        "_offset_index",
+        "_time_index",
+        "base_offset",
+        "exists",
+        "files",
+        "is_index_full",
+        "log_file",
+        "name_changes",
+        "size_bytes",
+        "synced_name_changes",
+        "transaction_index",
+    )
+
+    def __init__(
+        self,
+        files: FileCache,
+        directory: str,
+        base_offset: int,
+        index_bytes: int,
+        suffix: str,
+        has_aborted: bool,
+    ) -> None:
+        def path(extension: str) -> str:
+            return segment_path(directory, base_offset, extension, suffix)
+
+        self.files = files
+        self.base_offset = base_offset
+        self.log_file = CachedFile(files, path(LOG))
+        self._offset_index = OffsetIndex(files, path(INDEX), base_offset, index_bytes)
+        self._time_index = TimeIndex(files, path(TIME_INDEX), base_offset, index_bytes)
+        self.transaction_index = TransactionIndex(
+            files, path(TRANSACTION_INDEX), base_offset, exists=has_aborted
+        )
+        self._indexes_loaded = True
+        self.is_index_full = False
+        self.exists = False
+        self.name_changes = 1
+        """Counts what has to be in the directory: files made, and files gone, for this segment."""
+        self.synced_name_changes = 0
+        """What `name_changes` was when a sync of the directory that has ended was begun."""
+        self.size_bytes = 0
+
+    def create(self) -> None:
+        """Make the files of an empty segment, so that its base offset outlives a restart."""
+        self.log_file.create()
+        self.exists = True
+        self._offset_index.trim()
+        self._time_index.trim()
+
+    @property
+    def offset_index(self) -> OffsetIndex:
+        """The offset index, read and checked on first use; CorruptIndex if it is bad."""
+        if not self._indexes_loaded:
+            self._load_indexes()
+        return self._offset_index
+
+    @property
+    def time_index(self) -> TimeIndex:
+        """The time index, read and checked on first use; CorruptIndex if it is bad."""
+        if not self._indexes_loaded:
+            self._load_indexes()
+        return self._time_index
+
+    def _load_indexes(self) -> None:
+        self._offset_index.load()
+        self._time_index.load()
+        if not 0 <= self._offset_index.last_position < max(self.size_bytes, 1):
+            raise CorruptIndex(
+                f"{self._offset_index.file.path} points past the end of the .log, or before it"
+            )
+        self._indexes_loaded = True
+        self.is_index_full = self._offset_index.is_full or self._time_index.is_full
+
+    @property
+    def names_are_durable(self) -> bool:
+        """Whether the directory has been synced since a file was made."""
+        return self.synced_name_changes == self.name_changes
+
+    def slice(self, position: int, size: int) -> FileSlice:
+        """A stretch of the `.log` file to send."""
+        file = self.log_file
+        return FileSlice(self.files.fs, file.opened or file.open(), position, size)
+
+    def files_to_sync(self) -> list[OpenFile]:
+        """Write out what is still in memory; the files to sync so that it is durable.
+
+        Indexes that are not read yet may have been made anew by another process.
+        """
+        files = [self.log_file.open()]
+        for index in (self._offset_index, self._time_index):
+            if self._indexes_loaded:
+                index.spill()
+                files.append(index.file.create())
+            else:
+                with suppress(FileNotFoundError):
+                    files.append(index.file.open())
+        if self.transaction_index.exists:
+            files.append(self.transaction_index.file.open())
+        return files
+
+    def sync(self) -> None:
+        """Make everything appended so far durable."""
+        for file in self.files_to_sync() if self.exists else ():
+            self.files.fs.fsync(file.fd)
+
+    def cut(self, position: int) -> None:
+        """Let the `.log` file end at `position`."""
+        if self.log_file.size() != position:
+            self.files.fs.ftruncate(self.log_file.open().fd, position)
+        self.size_bytes = position
+
+    def close(self) -> None:
+        """Give up the descriptors; slices keep theirs."""
+        self.log_file.close()
+        self._offset_index.close()
+        self._time_index.close()
+        self.transaction_index.close()
+
+    def lose(self) -> None:
+        """Give up the descriptors, and refuse to open the files again."""
+        self.close()
+        for file in self.each_file():
+            file.is_lost = True
+
+    def each_file(self) -> tuple[CachedFile, ...]:
+        """The four files, whether they exist or not, the `.log` first."""
+        return (
+            self.log_file,
+            self._offset_index.file,
+            self._time_index.file,
+            self.transaction_index.file,
+        )
+
+    def change_suffix(self, old: str, new: str) -> None:
+        """Rename the files from one suffix to another; missing ones are passed over."""
+        for file in self.each_file():
+            path = file.path.removesuffix(old) + new
+            with suppress(FileNotFoundError):
+                file.rename(path)
+            file.path = path

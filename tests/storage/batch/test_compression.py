@@ -1,0 +1,135 @@
+"""Codecs: framing as Kafka's, levels, limits, damage."""
+
+import gzip
+import resource
+
+import cramjam
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from barnabas.storage.batch.compression import (
+    Codec,
+    codec_named,
+    codec_of,
+    compress,
+    decompress,
+)
+from barnabas.storage.errors import CorruptBatch, DecompressionTooLarge, UnsupportedCodec
+
+COMPRESSING = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD]
+LEVELS = {
+    Codec.NONE: [None],
+    Codec.GZIP: [None, -1, 1, 9],
+    Codec.SNAPPY: [None],
+    Codec.LZ4: [None, 1, 9, 17],
+    Codec.ZSTD: [None, -131072, -1, 1, 3, 22],
+}
+TEXT = b"".join(b"%d bottles of beer, " % (i * i % 977) for i in range(20_000))
+
+
+@pytest.mark.parametrize(("codec", "level"), [(c, lv) for c in Codec for lv in LEVELS[c]])
+@pytest.mark.parametrize("size", [0, 1, 1000, len(TEXT)])
+def test_round_trip_at_every_kind_of_level(codec: Codec, level: int | None, size: int) -> None:
+    data = TEXT[:size]
+    for format_0 in (False, True):
+        packed = compress(codec, data, level, format_0=format_0)
+        assert decompress(codec, memoryview(packed), format_0=format_0) == data
+
+
+@pytest.mark.parametrize(("codec", "low", "high"), [(1, 1, 9), (3, 1, 17), (4, 1, 22)])
+def test_higher_levels_compress_better(codec: int, low: int, high: int) -> None:
+    assert len(compress(codec, TEXT, high)) < len(compress(codec, TEXT, low))
+
+
+@given(st.binary(max_size=3000), st.sampled_from(list(Codec)))
+def test_any_bytes(data: bytes, codec: Codec) -> None:
+    assert decompress(codec, memoryview(compress(codec, data))) == data
+
+
+def test_gzip_is_gzip_and_zstd_is_zstd() -> None:
+    assert gzip.decompress(compress(Codec.GZIP, TEXT)) == TEXT
+    assert decompress(Codec.GZIP, memoryview(gzip.compress(TEXT[:9]) + gzip.compress(TEXT[9:])))
+    assert bytes(cramjam.zstd.decompress(compress(Codec.ZSTD, TEXT))) == TEXT
+
+
+def test_zstd_frames_with_and_without_a_content_size() -> None:
+    stream = cramjam.zstd.Compressor()
+    stream.compress(TEXT)
+    assert decompress(Codec.ZSTD, memoryview(bytes(stream.finish()))) == TEXT
+    for size in (0, 1, 200, 255, 256, 300, 70_000):
+        assert decompress(Codec.ZSTD, memoryview(compress(Codec.ZSTD, TEXT[:size]))) == TEXT[:size]
+
+
+def test_snappy_is_framed_as_xerial_does() -> None:
+    packed = compress(Codec.SNAPPY, bytes(40_000))
+    assert packed[:16] == b"\x82SNAPPY\0\0\0\0\1\0\0\0\1"
+    length = int.from_bytes(packed[16:20], "big")
+    assert bytes(cramjam.snappy.decompress_raw(packed[20 : 20 + length])) == bytes(32 << 10)
+    raw = bytes(cramjam.snappy.compress_raw(TEXT))
+    assert decompress(Codec.SNAPPY, memoryview(raw)) == TEXT
+    assert decompress(Codec.SNAPPY, memoryview(packed + packed)) == bytes(80_000)
+
+
+def test_lz4_frame_header_and_its_old_mistake() -> None:
+    right, wrong = compress(Codec.LZ4, TEXT), compress(Codec.LZ4, TEXT, format_0=True)
+    assert right[:7].hex() == "04224d18604082"
+    assert wrong[:7].hex() == "04224d1860401a"
+    assert right[7:] == wrong[7:]
+    with pytest.raises(CorruptBatch):
+        decompress(Codec.LZ4, memoryview(wrong))
+    assert decompress(Codec.LZ4, memoryview(right), format_0=True) == TEXT
+    assert bytes(cramjam.lz4.decompress(right)) == TEXT
+
+
+def test_lz4_stores_what_does_not_compress() -> None:
+    noise = bytes(cramjam.zstd.compress(TEXT))[:5000]
+    packed = compress(Codec.LZ4, noise)
+    assert len(packed) == 7 + 4 + len(noise) + 4
+    assert decompress(Codec.LZ4, memoryview(packed)) == noise
+
+
+@pytest.mark.parametrize("codec", COMPRESSING)
+def test_bombs_take_no_more_memory_than_the_limit(codec: Codec) -> None:
+    bomb = memoryview(compress(codec, bytes(100 << 20)))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(DecompressionTooLarge):
+        decompress(codec, bomb, 1 << 20)
+    grown_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown_kib < 32 << 10
+
+
+@pytest.mark.parametrize("codec", COMPRESSING)
+def test_exactly_the_limit_is_allowed(codec: Codec) -> None:
+    packed = memoryview(compress(codec, TEXT))
+    assert decompress(codec, packed, len(TEXT)) == TEXT
+    with pytest.raises(DecompressionTooLarge):
+        decompress(codec, packed, len(TEXT) - 1)
+
+
+@pytest.mark.parametrize("codec", COMPRESSING)
+@given(
+    flips=st.lists(st.tuples(st.integers(0, 500), st.integers(0, 255)), max_size=5),
+    cut=st.integers(0, 50),
+)
+def test_damage_is_corrupt_and_nothing_else(
+    codec: Codec, flips: list[tuple[int, int]], cut: int
+) -> None:
+    packed = bytearray(compress(codec, TEXT[:1500]))
+    for place, byte in flips:
+        packed[place % len(packed)] = byte
+    for format_0 in (False, True):
+        try:
+            decompress(codec, memoryview(packed)[: len(packed) - cut], 1 << 20, format_0=format_0)
+        except CorruptBatch:
+            pass
+
+
+def test_names_and_numbers() -> None:
+    assert codec_named("uncompressed") is codec_named("none") is Codec.NONE
+    assert [codec_named(codec.label) for codec in Codec] == list(Codec)
+    for bad in (-1, 5, 7):
+        with pytest.raises(UnsupportedCodec):
+            codec_of(bad)
+    with pytest.raises(UnsupportedCodec):
+        codec_named("brotli")
