@@ -19,6 +19,6 @@ def __getattr__(name: str) -> Any:
 
 
 if __name__ == "__main__":
-    from barnabas.server.cli import main
+    from barnabas.server.cli.main import main
 
     sys.exit(main())

@@ -12,43 +12,43 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from barnabas.server.clock import Clock, LoopClock
 from barnabas.server.cluster.controller import Controller
 from barnabas.server.cluster.metadata import ClusterMetadata
+from barnabas.server.cluster.producer_ids import ProducerIdPool
+from barnabas.server.cluster.registration import register
 from barnabas.server.cluster.strays import stray_finder
 from barnabas.server.cluster.topics import Topics
-from barnabas.server.config import BrokerConfig
-from barnabas.server.configs.live import LiveSettings
-from barnabas.server.configs.log_levels import LogLevels
-from barnabas.server.configs.topic_settings import TopicSettings
-from barnabas.server.connection import Connection
-from barnabas.server.delayed import Delayed
-from barnabas.server.disks import lock_disks, make_disks, open_disks
+from barnabas.server.core.clock import Clock, LoopClock
+from barnabas.server.core.delayed import Delayed
+from barnabas.server.core.startup import StartFailed, refuse_unsupported
+from barnabas.server.disks.log_keeper import LogKeeper, log_manager_config
+from barnabas.server.disks.opening import lock_disks, make_disks, open_disks
 from barnabas.server.dispatch import Dispatcher
-from barnabas.server.fetch_sessions import FetchSessions
 from barnabas.server.groups.coordinator import GroupCoordinator
 from barnabas.server.handlers import HANDLERS
-from barnabas.server.listener import Listener, Population
-from barnabas.server.listening import bind_listeners, limits_of
-from barnabas.server.log_keeper import LogKeeper, log_manager_config
-from barnabas.server.logs import Logs
-from barnabas.server.metrics import Metrics
-from barnabas.server.observe import observe, serve_observations
+from barnabas.server.network.connection import Connection
+from barnabas.server.network.listener import Listener, Population
+from barnabas.server.network.listening import bind_listeners, limits_of
+from barnabas.server.observing.logs import Logs
+from barnabas.server.observing.metrics import Metrics
+from barnabas.server.observing.sources import observe, serve_observations
 from barnabas.server.poses import served_versions
-from barnabas.server.producer_ids import ProducerIdPool
-from barnabas.server.registration import register
-from barnabas.server.registry.ensemble import JOURNAL_NAME, Ensemble
 from barnabas.server.registry.errors import RegistryError
-from barnabas.server.registry.journal import JournalCorrupt
 from barnabas.server.registry.registry import Registry
-from barnabas.server.registry.store import ZnodeError
+from barnabas.server.registry.znodes.ensemble import JOURNAL_NAME, Ensemble
+from barnabas.server.registry.znodes.journal import JournalCorrupt
+from barnabas.server.registry.znodes.store import ZnodeError
+from barnabas.server.replication.fetch_sessions import FetchSessions
 from barnabas.server.replication.hosting import Hosting
 from barnabas.server.replication.replicas import Replicas
-from barnabas.server.startup import StartFailed, refuse_unsupported
+from barnabas.server.settings.changes.live import LiveSettings
+from barnabas.server.settings.changes.log_levels import LogLevels
+from barnabas.server.settings.changes.topic_settings import TopicSettings
+from barnabas.server.settings.config import BrokerConfig
 from barnabas.server.turns import Turns
 
 if TYPE_CHECKING:
-    from barnabas.server.http import HttpServer
+    from barnabas.server.observing.http import HttpServer
 
 __all__ = ["Broker", "StartFailed"]
 

@@ -23,7 +23,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.server.logs import Logs
+from barnabas.server.observing.logs import Logs
 
 FOLDER = "BARNABAS_TEST_OUTPUT"
 HOOK = str(Path(__file__).parent / "child_output")

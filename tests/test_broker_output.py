@@ -13,13 +13,13 @@ ROOT = Path(__file__).parent.parent
 TESTS = """
     import logging, subprocess, sys
     import pytest
-    from barnabas.server.logs import Logs
+    from barnabas.server.observing.logs import Logs
 
     def complain():
         Logs("error").room("disk").error("it is full", free=0)
 
     def in_a_child(program):
-        program = "from barnabas.server.logs import Logs;" + program
+        program = "from barnabas.server.observing.logs import Logs;" + program
         subprocess.run([sys.executable, "-c", program], stderr=subprocess.DEVNULL)
 
     @pytest.fixture
@@ -83,7 +83,7 @@ def test_what_is_said_after_the_last_test_fails_the_run(
 ) -> None:
     plugged.makepyfile("""
         import pytest
-        from barnabas.server.logs import Logs
+        from barnabas.server.observing.logs import Logs
 
         @pytest.fixture(scope="session", autouse=True)
         def late(request):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from oracles import run_java
 
-from barnabas.server.config import BrokerConfig
+from barnabas.server.settings.config import BrokerConfig
 from barnabas.server.settings.describe import (
     ConfigEntry,
     describe_broker,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from oracles import run_java
 
-from barnabas.server.config import ConfigError, load_config
-from barnabas.server.properties import MalformedProperties, parse_properties
+from barnabas.server.settings.config import ConfigError, load_config
+from barnabas.server.settings.properties import MalformedProperties, parse_properties
 
 SEED = 20_251_128
 PIECES = [

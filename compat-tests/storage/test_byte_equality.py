@@ -11,7 +11,7 @@ import pytest
 from kafka_runs import KafkaRun
 from same_appends import PHASES, Repeated, again_topics, batches, same_topics
 
-from barnabas.server.log_tools.verify_partition import PartitionCheck
+from barnabas.server.cli.log_tools.verify_partition import PartitionCheck
 from barnabas.storage.batch.compression import Codec
 from barnabas.storage.batch.decoder import decode_batch
 from barnabas.storage.batch.header import HEADER, MAGIC_V2, BatchHeader

@@ -12,7 +12,7 @@ from our_logs import TOPICS
 from partition_writer import NOW_MS
 from same_appends import PHASES, batches
 
-from barnabas.server.log_tools.verify import DirectoryCheck
+from barnabas.server.cli.log_tools.verify import DirectoryCheck
 from barnabas.storage.batch.decoder import decode_all
 from barnabas.storage.batch.records import Record
 from barnabas.storage.directory_names import TopicPartition

@@ -17,9 +17,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from barnabas.server.registry.bodies import PartitionState
-from barnabas.server.registry.ensemble import JOURNAL_NAME, Ensemble
-from barnabas.server.registry.journal import open_journal
 from barnabas.server.registry.registry import Registry
+from barnabas.server.registry.znodes.ensemble import JOURNAL_NAME, Ensemble
+from barnabas.server.registry.znodes.journal import open_journal
 
 SHAPES = {"500 topics of 10": (500, 10), "5,000 topics of 1": (5_000, 1)}
 RUNS = 7
@@ -30,7 +30,7 @@ IMPORT_BUDGET_MS = 5
 IMPORT = """
 import asyncio, json, time
 before = time.process_time()
-import barnabas.server.registry.ensemble, barnabas.server.registry.registry
+import barnabas.server.registry.znodes.ensemble, barnabas.server.registry.registry
 print((time.process_time() - before) * 1e3)
 """
 

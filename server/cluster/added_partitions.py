@@ -6,7 +6,7 @@ Source: kafka.server.ZkAdminManager.createPartitions and AdminZkClient.
 from collections.abc import Collection, Mapping, Sequence
 
 from barnabas.server.cluster.metadata import ClusterMetadata
-from barnabas.server.errors import ApiError
+from barnabas.server.core.errors import ApiError
 from barnabas.server.registry.placement import ImpossiblePlacement, assign_added_partitions
 from barnabas.wire.error_codes import ErrorCode
 

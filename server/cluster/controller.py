@@ -15,18 +15,18 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Protocol
 
-from barnabas.server.clock import Clock
 from barnabas.server.cluster.elections import NO_LEADER, offline_leader
 from barnabas.server.cluster.metadata import ClusterMetadata, PartitionInfo, TopicInfo
 from barnabas.server.cluster.retried_events import RetriedEvents
-from barnabas.server.logs import Log
+from barnabas.server.core.clock import Clock
+from barnabas.server.observing.logs import Log
 from barnabas.server.registry import paths
 from barnabas.server.registry.bodies import PartitionState, TopicAssignment
 from barnabas.server.registry.controller import ControllerEpoch
 from barnabas.server.registry.errors import ControllerMoved
 from barnabas.server.registry.partitions import VersionedState
 from barnabas.server.registry.registry import Registry
-from barnabas.server.registry.store import SessionState, WatchEvent
+from barnabas.server.registry.znodes.store import SessionState, WatchEvent
 from barnabas.wire.uuids import ZERO_UUID
 
 FIRST_LEADER_EPOCH = 0

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from barnabas.server.cluster.metadata import PartitionInfo
-from barnabas.server.errors import ApiError
+from barnabas.server.core.errors import ApiError
 from barnabas.wire.error_codes import ErrorCode
 
 NO_LEADER = -1

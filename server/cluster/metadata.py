@@ -8,7 +8,7 @@ construction sees one state.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from barnabas.server.errors import ApiError
+from barnabas.server.core.errors import ApiError
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.uuids import ZERO_UUID, Uuid
 

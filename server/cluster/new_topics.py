@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from barnabas.server.cluster.metadata import ClusterMetadata
 from barnabas.server.cluster.topics import Topics
-from barnabas.server.config import BrokerConfig
-from barnabas.server.errors import ApiError
+from barnabas.server.core.errors import ApiError
+from barnabas.server.settings.config import BrokerConfig
 from barnabas.storage.log_config import SETTINGS as LOG_SETTINGS
 from barnabas.storage.setting_types import InvalidSetting
 from barnabas.wire.error_codes import ErrorCode

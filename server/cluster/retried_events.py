@@ -9,11 +9,11 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
-from barnabas.server.clock import Clock, Timer
-from barnabas.server.errors import is_expected
-from barnabas.server.logs import Log
+from barnabas.server.core.clock import Clock, Timer
+from barnabas.server.core.errors import is_expected
+from barnabas.server.observing.logs import Log
 from barnabas.server.registry.errors import ControllerMoved
-from barnabas.server.registry.store import ZnodeError
+from barnabas.server.registry.znodes.store import ZnodeError
 
 FIRST_PAUSE_MS = 100.0
 LONGEST_PAUSE_MS = 10_000.0

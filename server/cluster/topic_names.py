@@ -2,7 +2,7 @@
 
 import re
 
-from barnabas.server.errors import ApiError
+from barnabas.server.core.errors import ApiError
 from barnabas.wire.error_codes import ErrorCode
 
 LONGEST_NAME = 249

@@ -8,16 +8,16 @@ import asyncio
 import random
 from collections.abc import Mapping, Sequence
 
-from barnabas.server.clock import Clock
 from barnabas.server.cluster.added_partitions import plan_partitions
 from barnabas.server.cluster.metadata import INTERNAL_TOPICS, ClusterMetadata
 from barnabas.server.cluster.topic_names import name_fault
-from barnabas.server.config import BrokerConfig
-from barnabas.server.errors import ApiError
+from barnabas.server.core.clock import Clock
+from barnabas.server.core.errors import ApiError
 from barnabas.server.registry.errors import TopicExists
 from barnabas.server.registry.placement import ImpossiblePlacement, assign_replicas
 from barnabas.server.registry.registry import Registry
 from barnabas.server.registry.topics import colliding_topics
+from barnabas.server.settings.config import BrokerConfig
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.uuids import Uuid
 

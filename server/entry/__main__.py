@@ -2,6 +2,6 @@
 
 import sys
 
-from barnabas.server.cli import main
+from barnabas.server.cli.main import main
 
 sys.exit(main())

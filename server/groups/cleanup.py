@@ -6,9 +6,8 @@ waits for its replication.
 
 from collections.abc import Iterable
 
-from barnabas.server.clock import Clock
-from barnabas.server.config import BrokerConfig
-from barnabas.server.errors import ApiError
+from barnabas.server.core.clock import Clock
+from barnabas.server.core.errors import ApiError
 from barnabas.server.groups.counts import GroupCounts
 from barnabas.server.groups.expiry import expired_offsets, is_forgettable
 from barnabas.server.groups.group import CONSUMER, Group
@@ -17,7 +16,8 @@ from barnabas.server.groups.rebalance import Rebalance
 from barnabas.server.groups.records import encode_group_key, encode_offset_key
 from barnabas.server.groups.states import GroupEvent, GroupState
 from barnabas.server.groups.writer import KeyAndValue, Writer
-from barnabas.server.logs import Log
+from barnabas.server.observing.logs import Log
+from barnabas.server.settings.config import BrokerConfig
 from barnabas.wire.error_codes import ErrorCode
 
 MINUTE_MS = 60_000

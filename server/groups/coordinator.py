@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from barnabas.server.clock import Clock, Timer
 from barnabas.server.cluster.metadata import ClusterMetadata
-from barnabas.server.config import BrokerConfig
-from barnabas.server.delayed import Delayed
-from barnabas.server.errors import ApiError
+from barnabas.server.coordinators.partitioning import OFFSETS_TOPIC, partition_for
+from barnabas.server.core.clock import Clock, Timer
+from barnabas.server.core.delayed import Delayed
+from barnabas.server.core.errors import ApiError
 from barnabas.server.groups.counts import GroupCounts
 from barnabas.server.groups.leadership import Leadership
-from barnabas.server.groups.partitioning import OFFSETS_TOPIC, partition_for
 from barnabas.server.groups.shards import Shard, Shards
-from barnabas.server.logs import Log
+from barnabas.server.observing.logs import Log
+from barnabas.server.settings.config import BrokerConfig
 from barnabas.wire.error_codes import ErrorCode
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from barnabas.server.clock import Timer
+from barnabas.server.core.clock import Timer
 from barnabas.server.groups.members import Members
 from barnabas.server.groups.offsets import Offsets
 from barnabas.server.groups.states import GroupEvent, GroupState, next_state

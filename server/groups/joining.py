@@ -9,9 +9,8 @@ choose the same protocol, nobody else notices (KIP-345).
 from dataclasses import dataclass
 from uuid import uuid4
 
-from barnabas.server.config import BrokerConfig
-from barnabas.server.delayed import Deferred
-from barnabas.server.errors import ApiError
+from barnabas.server.core.delayed import Deferred
+from barnabas.server.core.errors import ApiError
 from barnabas.server.groups.group import Group
 from barnabas.server.groups.members import Member
 from barnabas.server.groups.rebalance import Rebalance
@@ -26,6 +25,7 @@ from barnabas.server.groups.states import GroupState
 from barnabas.server.groups.validation import require_member
 from barnabas.server.groups.votes import Protocols
 from barnabas.server.groups.writer import Writer
+from barnabas.server.settings.config import BrokerConfig
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.join_group import JoinGroupResponse
 

@@ -12,11 +12,11 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from barnabas.server.clock import Clock
-from barnabas.server.config import BrokerConfig
+from barnabas.server.core.clock import Clock
 from barnabas.server.groups.shards import Shard, Shards
-from barnabas.server.logs import Log
+from barnabas.server.observing.logs import Log
 from barnabas.server.replication.partition import Partition
+from barnabas.server.settings.config import BrokerConfig
 from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ static    a member with an instance id, which keeps its place when it restarts (
 from collections import Counter
 from dataclasses import dataclass
 
-from barnabas.server.clock import Timer
-from barnabas.server.delayed import Deferred
+from barnabas.server.core.clock import Timer
+from barnabas.server.core.delayed import Deferred
 from barnabas.server.groups.votes import Protocols, names_of
 from barnabas.wire.messages.join_group import JoinGroupResponse
 from barnabas.wire.messages.sync_group import SyncGroupResponse

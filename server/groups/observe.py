@@ -4,7 +4,7 @@ from collections import Counter
 from functools import partial
 
 from barnabas.server.groups.coordinator import GroupCoordinator
-from barnabas.server.metrics import Metrics
+from barnabas.server.observing.metrics import Metrics
 
 _MANAGER = "kafka_coordinator_group_groupmetadatamanager"
 _COORDINATOR = "kafka_server_group_coordinator_metrics"

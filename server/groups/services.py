@@ -3,9 +3,8 @@
 Importing all of it takes a tenth of a broker's start, and a broker without groups never does.
 """
 
-from barnabas.server.clock import Clock
-from barnabas.server.config import BrokerConfig
-from barnabas.server.delayed import Delayed
+from barnabas.server.core.clock import Clock
+from barnabas.server.core.delayed import Delayed
 from barnabas.server.groups.cleanup import Cleanup
 from barnabas.server.groups.commits import Committing
 from barnabas.server.groups.counts import GroupCounts
@@ -15,7 +14,8 @@ from barnabas.server.groups.rebalance import Rebalance
 from barnabas.server.groups.shards import Shard
 from barnabas.server.groups.syncing import Syncing
 from barnabas.server.groups.writer import Flush, Writer
-from barnabas.server.logs import Log
+from barnabas.server.observing.logs import Log
+from barnabas.server.settings.config import BrokerConfig
 
 
 class Services:

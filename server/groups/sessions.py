@@ -7,7 +7,7 @@ that went away from one that waits, so its first join is bounded.
 
 from collections.abc import Callable
 
-from barnabas.server.clock import Clock
+from barnabas.server.core.clock import Clock
 from barnabas.server.groups.group import Group
 from barnabas.server.groups.members import Member
 

@@ -7,7 +7,7 @@ while it is being loaded its groups are refused with COORDINATOR_LOAD_IN_PROGRES
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from barnabas.server.errors import ApiError
+from barnabas.server.core.errors import ApiError
 from barnabas.server.replication.partition import Partition
 from barnabas.wire.error_codes import ErrorCode
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from barnabas.server.clock import Clock
-from barnabas.server.delayed import Deferred
-from barnabas.server.errors import ApiError
+from barnabas.server.core.clock import Clock
+from barnabas.server.core.delayed import Deferred
+from barnabas.server.core.errors import ApiError
 from barnabas.server.groups.counts import GroupCounts
 from barnabas.server.groups.group import Group
 from barnabas.server.groups.members import Member

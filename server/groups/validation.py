@@ -1,6 +1,6 @@
 """Whether a request's member is who it says, in the generation it says."""
 
-from barnabas.server.errors import ApiError
+from barnabas.server.core.errors import ApiError
 from barnabas.server.groups.group import Group
 from barnabas.server.groups.members import Member
 from barnabas.wire.error_codes import ErrorCode

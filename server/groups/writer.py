@@ -9,11 +9,11 @@ a leader that moved is a coordinator that moved.
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from barnabas.server.clock import Clock
-from barnabas.server.config import BrokerConfig
-from barnabas.server.delayed import Delayed
-from barnabas.server.errors import ApiError, code_of
+from barnabas.server.core.clock import Clock
+from barnabas.server.core.delayed import Delayed
+from barnabas.server.core.errors import ApiError, code_of
 from barnabas.server.groups.shards import Shard
+from barnabas.server.settings.config import BrokerConfig
 from barnabas.storage.batch.builder import build_batch
 from barnabas.storage.batch.header import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE
 from barnabas.storage.batch.records import Record

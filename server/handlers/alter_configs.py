@@ -5,11 +5,11 @@
 * Topics: INVALID_CONFIG with the reason; brokers: INVALID_REQUEST. Loggers only incrementally.
 """
 
-from barnabas.server.configs.alter import Change
-from barnabas.server.configs.alterations import Alteration, Operation
-from barnabas.server.configs.requests import alter_all, refused, responses
-from barnabas.server.context import RequestContext
+from barnabas.server.core.context import RequestContext
 from barnabas.server.handlers import Versions
+from barnabas.server.settings.changes.alter import Change
+from barnabas.server.settings.changes.alterations import Alteration, Operation
+from barnabas.server.settings.changes.requests import alter_all, refused, responses
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.alter_configs import (
     AlterConfigsRequest,

@@ -7,8 +7,8 @@ directory is OPERATION_NOT_ATTEMPTED, which Kafka would carry out.
 
 from functools import partial
 
-from barnabas.server.context import RequestContext
-from barnabas.server.errors import ApiError
+from barnabas.server.core.context import RequestContext
+from barnabas.server.core.errors import ApiError
 from barnabas.server.handlers import Versions
 from barnabas.server.turns import Sliced, each
 from barnabas.storage.manager.data_directory import DataDirectory

@@ -9,7 +9,7 @@
 
 import re
 
-from barnabas.server.context import RequestContext
+from barnabas.server.core.context import RequestContext
 from barnabas.server.handlers import Versions
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse

@@ -3,8 +3,8 @@
 A classic group is no consumer group: GROUP_ID_NOT_FOUND, and clients go on to DescribeGroups.
 """
 
-from barnabas.server.context import RequestContext
-from barnabas.server.errors import ApiError
+from barnabas.server.core.context import RequestContext
+from barnabas.server.core.errors import ApiError
 from barnabas.server.handlers import Versions
 from barnabas.server.turns import Sliced, each
 from barnabas.wire.compiler import Steps

@@ -11,8 +11,8 @@ from asyncio import gather
 from collections import Counter
 
 from barnabas.server.cluster.new_topics import check_partition_count
-from barnabas.server.context import RequestContext
-from barnabas.server.errors import REFUSALS, ApiError, code_of, message_of
+from barnabas.server.core.context import RequestContext
+from barnabas.server.core.errors import REFUSALS, ApiError, code_of, message_of
 from barnabas.server.handlers import Versions
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.create_partitions import (

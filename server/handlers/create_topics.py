@@ -20,8 +20,8 @@ from barnabas.server.cluster.new_topics import (
     partition_count,
     plan_topic,
 )
-from barnabas.server.context import RequestContext
-from barnabas.server.errors import REFUSALS, ApiError, code_of, message_of
+from barnabas.server.core.context import RequestContext
+from barnabas.server.core.errors import REFUSALS, ApiError, code_of, message_of
 from barnabas.server.handlers import Versions
 from barnabas.server.settings.describe import describe_topic
 from barnabas.wire.error_codes import ErrorCode

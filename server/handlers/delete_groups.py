@@ -4,8 +4,8 @@
   v3 has room for a message, which Kafka leaves empty.
 """
 
-from barnabas.server.context import RequestContext
-from barnabas.server.errors import ApiError
+from barnabas.server.core.context import RequestContext
+from barnabas.server.core.errors import ApiError
 from barnabas.server.handlers import Versions
 from barnabas.server.turns import Sliced, each
 from barnabas.wire.compiler import Steps

@@ -10,8 +10,8 @@
 from functools import partial
 
 from barnabas.server.cluster.metadata import INTERNAL_TOPICS
-from barnabas.server.context import RequestContext
-from barnabas.server.errors import ApiError, code_of
+from barnabas.server.core.context import RequestContext
+from barnabas.server.core.errors import ApiError, code_of
 from barnabas.server.handlers import Versions
 from barnabas.server.turns import Sliced, each
 from barnabas.storage.errors import OffsetOutOfRange, StorageError

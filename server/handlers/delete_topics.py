@@ -9,8 +9,8 @@
 
 from asyncio import gather
 
-from barnabas.server.context import RequestContext
-from barnabas.server.errors import REFUSALS, ApiError, code_of, message_of
+from barnabas.server.core.context import RequestContext
+from barnabas.server.core.errors import REFUSALS, ApiError, code_of, message_of
 from barnabas.server.handlers import Versions
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.delete_topics import (

@@ -6,8 +6,8 @@
   UNSUPPORTED_ENDPOINT_TYPE for anything else. v2: no broker is ever fenced here.
 """
 
-from barnabas.server.context import RequestContext
-from barnabas.server.errors import ApiError
+from barnabas.server.core.context import RequestContext
+from barnabas.server.core.errors import ApiError
 from barnabas.server.handlers import Versions
 from barnabas.server.handlers.metadata import CLUSTER_OPERATIONS
 from barnabas.wire.error_codes import ErrorCode

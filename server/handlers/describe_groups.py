@@ -5,8 +5,8 @@
 * Metadata and assignments are shown of a Stable group only.
 """
 
-from barnabas.server.context import RequestContext
-from barnabas.server.errors import ApiError
+from barnabas.server.core.context import RequestContext
+from barnabas.server.core.errors import ApiError
 from barnabas.server.groups.group import Group
 from barnabas.server.groups.states import GroupState
 from barnabas.server.groups.votes import metadata_for

@@ -8,7 +8,7 @@
 
 from pathlib import Path
 
-from barnabas.server.context import RequestContext
+from barnabas.server.core.context import RequestContext
 from barnabas.server.handlers import Versions
 from barnabas.server.turns import Sliced
 from barnabas.storage.manager.data_directory import DataDirectory

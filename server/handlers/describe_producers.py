@@ -1,8 +1,8 @@
 """DescribeProducers: the producers that a partition's leader remembers (KIP-664)."""
 
 from barnabas.server.cluster.topic_names import name_fault
-from barnabas.server.context import RequestContext
-from barnabas.server.errors import ApiError
+from barnabas.server.core.context import RequestContext
+from barnabas.server.core.errors import ApiError
 from barnabas.server.handlers import Versions
 from barnabas.server.turns import Sliced, each
 from barnabas.storage.producers.entry import ProducerEntry

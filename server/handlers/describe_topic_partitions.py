@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 from barnabas.server.cluster.metadata import PartitionInfo, TopicInfo
 from barnabas.server.cluster.topic_names import name_fault
-from barnabas.server.context import RequestContext
-from barnabas.server.errors import ApiError
+from barnabas.server.core.context import RequestContext
+from barnabas.server.core.errors import ApiError
 from barnabas.server.handlers import Versions
 from barnabas.server.handlers.metadata import TOPIC_OPERATIONS
 from barnabas.server.turns import Sliced, each

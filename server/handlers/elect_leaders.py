@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from barnabas.server.cluster.elections import election_fault
 from barnabas.server.cluster.metadata import ClusterMetadata
-from barnabas.server.context import RequestContext
-from barnabas.server.errors import ApiError
+from barnabas.server.core.context import RequestContext
+from barnabas.server.core.errors import ApiError
 from barnabas.server.handlers import Versions
 from barnabas.server.turns import Sliced
 from barnabas.wire.compiler import Steps

@@ -18,11 +18,11 @@ from collections.abc import Hashable, Sequence
 from typing import Final
 
 from barnabas.server.cluster.moved_leaders import MOVED, current_leader, node_endpoints
-from barnabas.server.context import RequestContext
-from barnabas.server.delayed import Wait
-from barnabas.server.errors import ApiError, code_of
-from barnabas.server.fetch_sessions import Key, Session, Wanted, replica_id_of
+from barnabas.server.core.context import RequestContext
+from barnabas.server.core.delayed import Wait
+from barnabas.server.core.errors import ApiError, code_of
 from barnabas.server.handlers import Versions
+from barnabas.server.replication.fetch_sessions import Key, Session, Wanted, replica_id_of
 from barnabas.server.replication.partition import READ_COMMITTED, Partition
 from barnabas.storage.batch.down_conversion import down_convert, needs_down_conversion
 from barnabas.storage.errors import StorageError

@@ -9,10 +9,10 @@
 from collections.abc import Coroutine
 from typing import Any
 
-from barnabas.server.context import RequestContext
-from barnabas.server.errors import ApiError
-from barnabas.server.groups.first_use import after_creation, is_first_use
-from barnabas.server.groups.partitioning import OFFSETS_TOPIC
+from barnabas.server.coordinators.first_use import after_creation, is_first_use
+from barnabas.server.coordinators.partitioning import OFFSETS_TOPIC
+from barnabas.server.core.context import RequestContext
+from barnabas.server.core.errors import ApiError
 from barnabas.server.handlers import Versions
 from barnabas.server.turns import Sliced, each
 from barnabas.wire.compiler import Steps

@@ -3,7 +3,7 @@
 * v3: static members (KIP-345).
 """
 
-from barnabas.server.context import RequestContext
+from barnabas.server.core.context import RequestContext
 from barnabas.server.handlers import Versions
 from barnabas.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 

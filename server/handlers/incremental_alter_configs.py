@@ -6,11 +6,11 @@
 * An operation nobody knows is INVALID_REQUEST; Kafka 3.9 fails with UNKNOWN_SERVER_ERROR.
 """
 
-from barnabas.server.configs.alter import Change
-from barnabas.server.configs.alterations import Alteration
-from barnabas.server.configs.requests import alter_all, refused, responses
-from barnabas.server.context import RequestContext
+from barnabas.server.core.context import RequestContext
 from barnabas.server.handlers import Versions
+from barnabas.server.settings.changes.alter import Change
+from barnabas.server.settings.changes.alterations import Alteration
+from barnabas.server.settings.changes.requests import alter_all, refused, responses
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.incremental_alter_configs import (
     AlterConfigsResource,

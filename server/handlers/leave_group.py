@@ -5,8 +5,8 @@
   (KIP-345). v5: a reason, which is not used (KIP-800).
 """
 
-from barnabas.server.context import RequestContext
-from barnabas.server.errors import ApiError
+from barnabas.server.core.context import RequestContext
+from barnabas.server.core.errors import ApiError
 from barnabas.server.handlers import Versions
 from barnabas.server.turns import Sliced, each
 from barnabas.wire.compiler import Steps

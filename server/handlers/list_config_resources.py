@@ -7,10 +7,10 @@
 
 from collections.abc import Iterator
 
-from barnabas.server.configs.resources import ResourceType
-from barnabas.server.context import RequestContext
-from barnabas.server.errors import ApiError
+from barnabas.server.core.context import RequestContext
+from barnabas.server.core.errors import ApiError
 from barnabas.server.handlers import Versions
+from barnabas.server.settings.changes.resources import ResourceType
 from barnabas.server.turns import Sliced
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode

@@ -4,7 +4,7 @@
   any case. While a partition is being loaded: COORDINATOR_LOAD_IN_PROGRESS beside what is known.
 """
 
-from barnabas.server.context import RequestContext
+from barnabas.server.core.context import RequestContext
 from barnabas.server.groups.group import Group
 from barnabas.server.handlers import Versions
 from barnabas.server.turns import Sliced

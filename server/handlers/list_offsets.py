@@ -10,8 +10,8 @@ error. v4: leader epochs are checked (KIP-320).
 
 from functools import partial
 
-from barnabas.server.context import RequestContext
-from barnabas.server.errors import ApiError, code_of
+from barnabas.server.core.context import RequestContext
+from barnabas.server.core.errors import ApiError, code_of
 from barnabas.server.handlers import Versions
 from barnabas.server.replication.partition import Partition
 from barnabas.server.turns import Sliced, each

@@ -13,8 +13,8 @@ from typing import Any
 
 from barnabas.server.cluster.metadata import TopicInfo
 from barnabas.server.cluster.topic_names import name_fault
-from barnabas.server.context import RequestContext
-from barnabas.server.errors import REFUSALS, ApiError, code_of
+from barnabas.server.core.context import RequestContext
+from barnabas.server.core.errors import REFUSALS, ApiError, code_of
 from barnabas.server.handlers import Versions
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.metadata import (

@@ -12,14 +12,14 @@ from asyncio import gather
 from collections.abc import Coroutine
 from typing import Any
 
-from barnabas.server.context import RequestContext
-from barnabas.server.delayed import Deferred
-from barnabas.server.errors import ApiError, code_of
+from barnabas.server.coordinators.first_use import after_creation, is_first_use
+from barnabas.server.core.context import RequestContext
+from barnabas.server.core.delayed import Deferred
+from barnabas.server.core.errors import ApiError, code_of
 from barnabas.server.groups.commits import Committer
-from barnabas.server.groups.first_use import after_creation, is_first_use
 from barnabas.server.groups.offsets import Commits, CommittedOffset
 from barnabas.server.handlers import Versions
-from barnabas.server.registry.store import ZnodeError
+from barnabas.server.registry.znodes.store import ZnodeError
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.offset_commit import (
     OffsetCommitRequest,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import partial
 
-from barnabas.server.context import RequestContext
+from barnabas.server.core.context import RequestContext
 from barnabas.server.handlers import Versions
 from barnabas.server.turns import Sliced, each
 from barnabas.wire.compiler import Steps

@@ -12,9 +12,9 @@
 from collections.abc import Coroutine
 from typing import Any
 
-from barnabas.server.context import RequestContext
-from barnabas.server.errors import ApiError
-from barnabas.server.groups.first_use import after_creation, is_first_use
+from barnabas.server.coordinators.first_use import after_creation, is_first_use
+from barnabas.server.core.context import RequestContext
+from barnabas.server.core.errors import ApiError
 from barnabas.server.groups.group import Group
 from barnabas.server.handlers import Versions
 from barnabas.wire.error_codes import ErrorCode

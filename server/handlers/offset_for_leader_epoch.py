@@ -7,8 +7,8 @@
 
 from functools import partial
 
-from barnabas.server.context import RequestContext
-from barnabas.server.errors import ApiError, code_of
+from barnabas.server.core.context import RequestContext
+from barnabas.server.core.errors import ApiError, code_of
 from barnabas.server.handlers import Versions
 from barnabas.server.turns import Sliced, each
 from barnabas.storage.errors import StorageError

@@ -14,9 +14,9 @@ from typing import Final
 
 from barnabas.server.cluster.metadata import INTERNAL_TOPICS
 from barnabas.server.cluster.moved_leaders import MOVED, current_leader, node_endpoints
-from barnabas.server.context import RequestContext
-from barnabas.server.delayed import Wait
-from barnabas.server.errors import ApiError, code_of, is_expected, message_of
+from barnabas.server.core.context import RequestContext
+from barnabas.server.core.delayed import Wait
+from barnabas.server.core.errors import ApiError, code_of, is_expected, message_of
 from barnabas.server.handlers import Versions
 from barnabas.server.replication.partition import Partition
 from barnabas.storage.errors import InvalidRecord, StorageError

@@ -1,6 +1,6 @@
 """SaslHandshake: on a listener without SASL, and after authentication, ILLEGAL_SASL_STATE."""
 
-from barnabas.server.context import RequestContext
+from barnabas.server.core.context import RequestContext
 from barnabas.server.handlers import Versions
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse

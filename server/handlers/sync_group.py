@@ -4,9 +4,9 @@
   (KIP-559): without them INCONSISTENT_GROUP_PROTOCOL.
 """
 
-from barnabas.server.context import RequestContext
-from barnabas.server.delayed import Deferred
-from barnabas.server.errors import ApiError
+from barnabas.server.core.context import RequestContext
+from barnabas.server.core.delayed import Deferred
+from barnabas.server.core.errors import ApiError
 from barnabas.server.groups.responses import sync_refused
 from barnabas.server.handlers import Versions
 from barnabas.wire.error_codes import ErrorCode

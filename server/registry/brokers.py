@@ -10,7 +10,7 @@ from barnabas.server.registry import paths
 from barnabas.server.registry.bodies import ProtocolVersion
 from barnabas.server.registry.broker_body import BrokerRegistration, decode_broker, encode_broker
 from barnabas.server.registry.errors import BrokerIdTaken
-from barnabas.server.registry.store import (
+from barnabas.server.registry.znodes.store import (
     Create,
     NodeExists,
     SetData,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from barnabas.server.registry import paths
 from barnabas.server.registry.controller import ControllerEpoch, raise_if_moved
-from barnabas.server.registry.store import (
+from barnabas.server.registry.znodes.store import (
     Delete,
     NodeExists,
     NoNode,

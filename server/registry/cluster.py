@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from barnabas.server.registry import bodies, paths
 from barnabas.server.registry.bodies import ProtocolVersion
-from barnabas.server.registry.store import Create, NodeExists, NoNode, ZnodeError, ZnodeStore
+from barnabas.server.registry.znodes.store import Create, NodeExists, NoNode, ZnodeError, ZnodeStore
 from barnabas.wire.uuids import Uuid
 
 _DASH = 62

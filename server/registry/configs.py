@@ -13,7 +13,7 @@ import contextlib
 
 from barnabas.server.registry import bodies, paths
 from barnabas.server.registry.changes import Changes, Notification
-from barnabas.server.registry.store import (
+from barnabas.server.registry.znodes.store import (
     BadVersion,
     Check,
     NodeExists,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from barnabas.server.registry import bodies, paths
-from barnabas.server.registry.store import NodeExists, NoNode, Znode, ZnodeStore
+from barnabas.server.registry.znodes.store import NodeExists, NoNode, Znode, ZnodeStore
 
 
 class Consumers:

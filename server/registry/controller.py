@@ -14,7 +14,7 @@ from typing import NamedTuple
 from barnabas.server.registry import bodies, paths
 from barnabas.server.registry.bodies import ControllerBody
 from barnabas.server.registry.errors import ControllerMoved
-from barnabas.server.registry.store import (
+from barnabas.server.registry.znodes.store import (
     BadVersion,
     Check,
     Create,

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 from barnabas.server.registry import bodies, paths
 from barnabas.server.registry.bodies import PartitionState
 from barnabas.server.registry.controller import ControllerEpoch, raise_if_moved
-from barnabas.server.registry.store import (
+from barnabas.server.registry.znodes.store import (
     Create,
     NodeExists,
     Op,

@@ -3,7 +3,7 @@
 from barnabas.server.registry import bodies, paths
 from barnabas.server.registry.bodies import PRODUCER_ID_BLOCK_SIZE, ProducerIdBlock
 from barnabas.server.registry.errors import ProducerIdsExhausted
-from barnabas.server.registry.store import BadVersion, Znode, ZnodeStore
+from barnabas.server.registry.znodes.store import BadVersion, Znode, ZnodeStore
 
 _LARGEST_PRODUCER_ID = 2**63 - 1
 

@@ -17,8 +17,8 @@ from barnabas.server.registry.consumers import Consumers
 from barnabas.server.registry.controller import Controllers
 from barnabas.server.registry.partitions import Partitions
 from barnabas.server.registry.producer_ids import ProducerIds
-from barnabas.server.registry.store import ZnodeStore
 from barnabas.server.registry.topics import Topics
+from barnabas.server.registry.znodes.store import ZnodeStore
 
 LATEST_PROTOCOL: ProtocolVersion = (3, 9)
 

@@ -15,7 +15,7 @@ from barnabas.server.registry.cluster import random_uuid
 from barnabas.server.registry.configs import Configs
 from barnabas.server.registry.controller import ControllerEpoch, raise_if_moved
 from barnabas.server.registry.errors import TopicExists, UnknownTopic
-from barnabas.server.registry.store import (
+from barnabas.server.registry.znodes.store import (
     Delete,
     NodeExists,
     NoNode,

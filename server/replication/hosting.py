@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from barnabas.server.cluster.metadata import TopicInfo
-from barnabas.server.groups.partitioning import OFFSETS_TOPIC
+from barnabas.server.coordinators.partitioning import OFFSETS_TOPIC
 from barnabas.storage.errors import StorageError
 from barnabas.storage.manager.data_directory import DataDirectory
 

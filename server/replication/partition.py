@@ -7,8 +7,8 @@ replicas. With one replica that is the log's end, and an append is committed whe
 from collections.abc import Sequence
 from typing import Final
 
-from barnabas.server.errors import ApiError
-from barnabas.server.topic_metrics import TopicMetrics
+from barnabas.server.core.errors import ApiError
+from barnabas.server.observing.topic_metrics import TopicMetrics
 from barnabas.storage.log.append_info import AppendInfo
 from barnabas.storage.log.read_result import ReadBound, ReadResult
 from barnabas.storage.log_config import FOREVER

@@ -7,8 +7,8 @@ KAFKA_STORAGE_ERROR until the directory is back.
 
 from collections.abc import Callable, Iterator, Sequence
 
-from barnabas.server.errors import ApiError
-from barnabas.server.metrics import Metrics
+from barnabas.server.core.errors import ApiError
+from barnabas.server.observing.metrics import Metrics
 from barnabas.server.replication.partition import Partition
 from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.errors import StorageError

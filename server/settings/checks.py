@@ -7,7 +7,7 @@ host of tiered storage).
 import re
 from collections.abc import Iterator, Mapping
 
-from barnabas.server.endpoints import (
+from barnabas.server.settings.endpoints import (
     Endpoint,
     check_advertised,
     check_ports,

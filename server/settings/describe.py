@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
-from barnabas.server.config import BrokerConfig, default_text
+from barnabas.server.settings.config import BrokerConfig, default_text
 from barnabas.server.settings.java_text import to_text
 from barnabas.server.settings.names import base_name
 from barnabas.server.settings.table import READ_ONLY, Setting, settings

@@ -6,7 +6,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-from barnabas.server.config import TYPED
+from barnabas.server.settings.config import TYPED
 from barnabas.server.settings.java_text import to_text
 from barnabas.server.settings.table import AREAS, Setting, settings
 from barnabas.server.settings.topics import TOPIC_SETTINGS
@@ -59,7 +59,7 @@ def render() -> str:
     """The whole of docs/settings.md."""
     parts = [HEAD]
     for area in AREAS:
-        module = import_module(f"barnabas.server.settings.{area}")
+        module = import_module(f"barnabas.server.settings.definitions.{area}")
         title = (module.__doc__ or "").strip()
         heading = area.replace("_", " ").capitalize()
         parts += [f"\n## {heading}\n\n{title}\n", _COLUMNS]

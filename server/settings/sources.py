@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from barnabas.server.properties import MalformedProperties, parse_properties
 from barnabas.server.settings.names import ConfigError
+from barnabas.server.settings.properties import MalformedProperties, parse_properties
 
 
 def settings_of(file: Path) -> list[tuple[str, str, str]]:

@@ -5,7 +5,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from barnabas.server.settings.limits import KINDS, limit_of
+from barnabas.server.settings.definitions.limits import KINDS, limit_of
 from barnabas.storage.setting_types import InvalidSetting, Kind, Limit
 
 AREAS = (
@@ -87,7 +87,7 @@ class SettingTable(Mapping[str, Setting]):
         self._stanzas: dict[str, tuple[str, str]] = {}  # name: area, stanza on one line
         self._read: dict[str, Setting] = {}
         for area in AREAS:
-            text: str = import_module(f"barnabas.server.settings.{area}").TABLE
+            text: str = import_module(f"barnabas.server.settings.definitions.{area}").TABLE
             for stanza in text.strip().replace("\n ", _JOINT).split("\n"):
                 self._stanzas[stanza[: stanza.index(" ")]] = (area, stanza)
 

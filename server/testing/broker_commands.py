@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from barnabas.server.endpoints import Endpoint
+from barnabas.server.settings.endpoints import Endpoint
 from barnabas.server.testing.fields import Fields
 from barnabas.server.testing.host import Host
 

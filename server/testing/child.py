@@ -15,8 +15,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from barnabas.server.config import BrokerConfig, load_config
-from barnabas.server.reactor import new_event_loop
+from barnabas.server.network.reactor import new_event_loop
+from barnabas.server.settings.config import BrokerConfig, load_config
 from barnabas.server.testing.host import Host
 
 PARENT_CHECK_S = 1.0

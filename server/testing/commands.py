@@ -8,7 +8,7 @@ difference between the faces: a fault's `predicate` is a function, and only goes
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from barnabas.server.errors import ApiError
+from barnabas.server.core.errors import ApiError
 from barnabas.server.settings.names import ConfigError
 from barnabas.server.testing import broker_commands as broker
 from barnabas.server.testing import fault_commands as faults

@@ -11,9 +11,9 @@ import json
 from collections.abc import Mapping
 from typing import NoReturn
 
-from barnabas.server.http import HttpRequest, HttpResponse, HttpServer
-from barnabas.server.observe import Scrape
-from barnabas.server.startup import StartFailed
+from barnabas.server.core.startup import StartFailed
+from barnabas.server.observing.http import HttpRequest, HttpResponse, HttpServer
+from barnabas.server.observing.sources import Scrape
 from barnabas.server.testing.commands import perform
 from barnabas.server.testing.host import Host
 from barnabas.server.testing.refusals import BadCommand, Refusal

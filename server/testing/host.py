@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from barnabas.server.broker import Broker
-from barnabas.server.config import BrokerConfig
-from barnabas.server.control import Faults
-from barnabas.server.endpoints import Endpoint
-from barnabas.server.logs import Logs
+from barnabas.server.core.faults import Faults
+from barnabas.server.core.startup import StartFailed
+from barnabas.server.observing.logs import Logs
 from barnabas.server.registry.configs import BROKERS
-from barnabas.server.startup import StartFailed
+from barnabas.server.settings.config import BrokerConfig
+from barnabas.server.settings.endpoints import Endpoint
 from barnabas.server.testing.refusals import BadCommand, NotRunning
 from barnabas.server.testing.seen import SeenRequests
 from barnabas.server.testing.snapshots import is_snapshot, is_taken, put_back, take_snapshot
 
 if TYPE_CHECKING:
-    from barnabas.server.http import HttpServer
+    from barnabas.server.observing.http import HttpServer
 
 TOPIC_TIMEOUT_MS = 10_000
 

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from barnabas.server.broker import Broker as ServerBroker
-from barnabas.server.config import load_config
-from barnabas.server.reactor import new_event_loop
+from barnabas.server.network.reactor import new_event_loop
+from barnabas.server.settings.config import load_config
 from barnabas.server.testing.host import Host
 from barnabas.server.testing.link import START_TIMEOUT_S
 from barnabas.server.testing.refusals import NotRunning

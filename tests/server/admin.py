@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from barnabas.server.configs.resources import ResourceType
+from barnabas.server.settings.changes.resources import ResourceType
 from barnabas.wire.messages.create_topics import (
     CreatableReplicaAssignment,
     CreatableTopic,

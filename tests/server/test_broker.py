@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from barnabas.server.broker import Broker
-from barnabas.server.config import load_config
-from barnabas.server.logs import Logs
+from barnabas.server.core.startup import StartFailed
+from barnabas.server.observing.logs import Logs
 from barnabas.server.registry.controller import ControllerEpoch
 from barnabas.server.registry.errors import ControllerMoved
-from barnabas.server.startup import StartFailed
+from barnabas.server.settings.config import load_config
 from barnabas.server.testing.broker import Broker as InProcess
 from barnabas.wire.messages.init_producer_id import InitProducerIdRequest
 from tests.server.raw_client import RawClient

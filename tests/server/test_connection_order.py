@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from barnabas.server.connection import Connection
-from barnabas.server.reactor import new_event_loop
-from barnabas.server.read_ahead import ReadAhead
-from barnabas.server.request_memory import RequestMemory
+from barnabas.server.network.connection import Connection
+from barnabas.server.network.reactor import new_event_loop
+from barnabas.server.network.read_ahead import ReadAhead
+from barnabas.server.network.request_memory import RequestMemory
 from barnabas.wire.connection import Encoded
 from tests.server.waiting import eventually
 

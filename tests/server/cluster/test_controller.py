@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from barnabas.server.broker import Broker
-from barnabas.server.config import load_config
+from barnabas.server.core.startup import StartFailed
 from barnabas.server.registry import bodies, paths
-from barnabas.server.registry.embedded import EmbeddedStore
-from barnabas.server.registry.ensemble import Ensemble
-from barnabas.server.registry.journal import Journal
-from barnabas.server.registry.store import Create, Delete
-from barnabas.server.startup import StartFailed
+from barnabas.server.registry.znodes.embedded import EmbeddedStore
+from barnabas.server.registry.znodes.ensemble import Ensemble
+from barnabas.server.registry.znodes.journal import Journal
+from barnabas.server.registry.znodes.store import Create, Delete
+from barnabas.server.settings.config import load_config
 from barnabas.server.testing.broker import Broker as InProcess
 from barnabas.wire.error_codes import ErrorCode
 from tests.server.admin import create_code, new_topic

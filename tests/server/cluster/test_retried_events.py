@@ -6,15 +6,15 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from barnabas.server.clock import ManualClock
 from barnabas.server.cluster.retried_events import (
     FIRST_PAUSE_MS,
     LONGEST_PAUSE_MS,
     RetriedEvents,
 )
-from barnabas.server.logs import Logs
+from barnabas.server.core.clock import ManualClock
+from barnabas.server.observing.logs import Logs
 from barnabas.server.registry.errors import ControllerMoved
-from barnabas.server.registry.store import StoreFailed
+from barnabas.server.registry.znodes.store import StoreFailed
 
 
 class World:

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from barnabas.server.registry.ensemble import Ensemble
-from barnabas.server.registry.store import StoreFailed
+from barnabas.server.registry.znodes.ensemble import Ensemble
+from barnabas.server.registry.znodes.store import StoreFailed
 from barnabas.server.testing.broker import Broker
 from barnabas.storage.disk.fs import REAL
 from barnabas.wire.error_codes import ErrorCode

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.server.errors import ApiError
+from barnabas.server.core.errors import ApiError
 from barnabas.server.groups.commits import Committer
 from barnabas.server.groups.offsets import Commits, CommittedOffset
 from barnabas.server.groups.records import decode_key, decode_offset

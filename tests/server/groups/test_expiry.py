@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.server.errors import ApiError
+from barnabas.server.core.errors import ApiError
 from barnabas.server.groups.cleanup import Cleanup
 from barnabas.server.groups.commits import Committer
 from barnabas.server.groups.expiry import expired_offsets

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from barnabas.server.coordinators.partitioning import OFFSETS_TOPIC
 from barnabas.server.groups import loading
 from barnabas.server.groups.commits import Committer
 from barnabas.server.groups.leadership import RELOAD_PAUSE_MS
 from barnabas.server.groups.loading import SLICE_MS
 from barnabas.server.groups.offsets import CommittedOffset
-from barnabas.server.groups.partitioning import OFFSETS_TOPIC
 from barnabas.server.groups.records import encode_offset, encode_offset_key
 from barnabas.server.groups.shards import Shard
 from barnabas.server.groups.states import GroupState

@@ -21,7 +21,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from barnabas.server.errors import ApiError
+from barnabas.server.core.errors import ApiError
 from barnabas.server.groups.group import Group
 from barnabas.server.groups.states import TRANSITIONS, GroupEvent, GroupState
 from barnabas.wire.error_codes import ErrorCode

@@ -1,7 +1,7 @@
 """The coordinator's figures as they are scraped."""
 
 from barnabas.server.groups.observe import observe_groups
-from barnabas.server.metrics import Metrics, exporter
+from barnabas.server.observing.metrics import Metrics, exporter
 
 from .world import Client, World, stable
 

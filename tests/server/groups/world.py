@@ -6,21 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from barnabas.server.clock import ManualClock
 from barnabas.server.cluster.metadata import ClusterMetadata, PartitionInfo, TopicInfo
-from barnabas.server.config import load_config
-from barnabas.server.delayed import Deferred, Delayed
-from barnabas.server.errors import ApiError
+from barnabas.server.coordinators.partitioning import OFFSETS_TOPIC
+from barnabas.server.core.clock import ManualClock
+from barnabas.server.core.delayed import Deferred, Delayed
+from barnabas.server.core.errors import ApiError
 from barnabas.server.groups.commits import Committer
 from barnabas.server.groups.coordinator import GroupCoordinator
 from barnabas.server.groups.group import Group
 from barnabas.server.groups.joining import JoinAttempt
 from barnabas.server.groups.offsets import CommittedOffset
-from barnabas.server.groups.partitioning import OFFSETS_TOPIC
-from barnabas.server.logs import Logs
-from barnabas.server.metrics import Metrics
+from barnabas.server.observing.logs import Logs
+from barnabas.server.observing.metrics import Metrics
 from barnabas.server.replication.partition import Partition
 from barnabas.server.replication.replicas import Replicas
+from barnabas.server.settings.config import load_config
 from barnabas.storage.batch.decoder import decode_batch
 from barnabas.storage.batch.header import BatchHeader, walk
 from barnabas.storage.batch.records import Record

@@ -4,9 +4,17 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from barnabas.server.registry.bodies import ProtocolVersion
-from barnabas.server.registry.embedded import EmbeddedStore
-from barnabas.server.registry.ensemble import Ensemble
-from barnabas.server.registry.store import Check, Create, Delete, Op, Result, SetData, ZnodeError
+from barnabas.server.registry.znodes.embedded import EmbeddedStore
+from barnabas.server.registry.znodes.ensemble import Ensemble
+from barnabas.server.registry.znodes.store import (
+    Check,
+    Create,
+    Delete,
+    Op,
+    Result,
+    SetData,
+    ZnodeError,
+)
 from tests.server.registry import golden
 from tests.server.registry.worlds import FIRST_MS
 

@@ -5,7 +5,7 @@ import pytest
 from barnabas.server.registry.broker_body import BrokerRegistration, Endpoint
 from barnabas.server.registry.errors import BrokerIdTaken
 from barnabas.server.registry.registry import Registry
-from barnabas.server.registry.store import NoNode
+from barnabas.server.registry.znodes.store import NoNode
 from tests.server.registry.recording import RecordingStore, kafka_wrote
 from tests.server.registry.test_cluster import registries
 from tests.server.registry.worlds import Heard

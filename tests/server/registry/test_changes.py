@@ -4,8 +4,8 @@ import pytest
 
 from barnabas.server.registry import notices
 from barnabas.server.registry.changes import PURGE_AFTER_MS, Changes
-from barnabas.server.registry.ensemble import Ensemble
 from barnabas.server.registry.errors import ControllerMoved
+from barnabas.server.registry.znodes.ensemble import Ensemble
 from tests.server.registry.test_topics import ruling
 from tests.server.registry.worlds import FIRST_MS, Heard
 

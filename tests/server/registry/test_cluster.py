@@ -4,8 +4,8 @@ import base64
 
 from barnabas.server.registry import paths
 from barnabas.server.registry.cluster import random_uuid
-from barnabas.server.registry.ensemble import Ensemble
 from barnabas.server.registry.registry import Registry
+from barnabas.server.registry.znodes.ensemble import Ensemble
 from tests.server.registry.worlds import FIRST_MS
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from barnabas.server.registry.store import (
+from barnabas.server.registry.znodes.store import (
     ANY_VERSION,
     BadArguments,
     BadVersion,

@@ -5,11 +5,11 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from barnabas.server.registry.controller import ControllerEpoch
-from barnabas.server.registry.embedded import EmbeddedStore
-from barnabas.server.registry.ensemble import Ensemble
 from barnabas.server.registry.errors import ControllerMoved
 from barnabas.server.registry.registry import Registry
-from barnabas.server.registry.store import Watch, Znode
+from barnabas.server.registry.znodes.embedded import EmbeddedStore
+from barnabas.server.registry.znodes.ensemble import Ensemble
+from barnabas.server.registry.znodes.store import Watch, Znode
 from tests.server.registry.recording import RecordingStore, kafka_wrote
 from tests.server.registry.test_cluster import registries
 from tests.server.registry.worlds import FIRST_MS, Heard

@@ -20,9 +20,9 @@ from typing import Any
 import pytest
 
 from barnabas.server.registry.bodies import ProtocolVersion
-from barnabas.server.registry.embedded import EmbeddedStore
-from barnabas.server.registry.ensemble import Ensemble
-from barnabas.server.registry.store import (
+from barnabas.server.registry.znodes.embedded import EmbeddedStore
+from barnabas.server.registry.znodes.ensemble import Ensemble
+from barnabas.server.registry.znodes.store import (
     Check,
     Create,
     Delete,

@@ -5,7 +5,7 @@ import pytest
 from barnabas.server.registry.bodies import PartitionState
 from barnabas.server.registry.errors import ControllerMoved
 from barnabas.server.registry.partitions import VersionedState
-from barnabas.server.registry.store import BadVersion, NodeExists, NoNode
+from barnabas.server.registry.znodes.store import BadVersion, NodeExists, NoNode
 from tests.server.registry.test_topics import THREE, ruling, states
 
 

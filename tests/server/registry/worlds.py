@@ -2,9 +2,9 @@
 
 from typing import Protocol
 
-from barnabas.server.registry.embedded import EmbeddedStore
-from barnabas.server.registry.ensemble import Ensemble
-from barnabas.server.registry.store import SessionState, WatchEvent, ZnodeStore
+from barnabas.server.registry.znodes.embedded import EmbeddedStore
+from barnabas.server.registry.znodes.ensemble import Ensemble
+from barnabas.server.registry.znodes.store import SessionState, WatchEvent, ZnodeStore
 
 FIRST_MS = 1_700_000_000_000
 

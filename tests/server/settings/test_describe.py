@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.server.config import BrokerConfig, load_config
+from barnabas.server.settings.config import BrokerConfig, load_config
 from barnabas.server.settings.describe import (
     ConfigEntry,
     ConfigSource,

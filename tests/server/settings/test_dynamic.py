@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.server.config import ConfigError, load_config
+from barnabas.server.settings.config import ConfigError, load_config
 from barnabas.server.settings.dynamic import check_dynamic_layer
 
 

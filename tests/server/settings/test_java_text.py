@@ -2,8 +2,8 @@
 
 import pytest
 
+from barnabas.server.settings.definitions.limits import KINDS
 from barnabas.server.settings.java_text import to_text
-from barnabas.server.settings.limits import KINDS
 
 
 @pytest.mark.parametrize(

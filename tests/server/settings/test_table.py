@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.server.settings.limits import limit_of
+from barnabas.server.settings.definitions.limits import limit_of
 from barnabas.server.settings.table import AREAS, CLUSTER_WIDE, PER_BROKER, READ_ONLY, settings
 from barnabas.server.settings.topics import TOPIC_SETTINGS
 from barnabas.storage.log_config import SETTINGS as LOG_SETTINGS

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import barnabas
+from barnabas.server.core.startup import StartFailed
 from barnabas.server.settings.names import ConfigError
-from barnabas.server.startup import StartFailed
 from barnabas.wire.api import ApiKey
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.api_versions import ApiVersionsRequest

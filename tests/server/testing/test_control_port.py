@@ -10,9 +10,9 @@ import pytest
 
 import barnabas
 from barnabas.server.broker import Broker as ServerBroker
-from barnabas.server.config import load_config
+from barnabas.server.core.startup import StartFailed
+from barnabas.server.settings.config import load_config
 from barnabas.server.settings.names import ConfigError
-from barnabas.server.startup import StartFailed
 from barnabas.server.testing.commands import COMMANDS
 from barnabas.wire.messages.metadata import MetadataRequest
 from tests.server.raw_client import RawClient

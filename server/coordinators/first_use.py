@@ -1,0 +1,42 @@
+"""The first use of groups makes __consumer_offsets.
+
+Kafka refuses requests until the topic is there, and clients come again a little later. Here
+whoever is first waits for it instead, some milliseconds on the embedded registry; only if it
+does not come up in time is the request refused, as there is no coordinator.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+from barnabas.server.coordinators.partitioning import OFFSETS_TOPIC
+from barnabas.server.core.context import RequestContext
+from barnabas.server.core.delayed import Deferred
+from barnabas.server.core.errors import REFUSALS
+
+R = TypeVar("R")
+CREATION_TIMEOUT_MS = 5_000
+
+
+def is_first_use(context: RequestContext) -> bool:
+    """Whether the topic is still to be made."""
+    return OFFSETS_TOPIC not in context.broker.metadata.topics
+
+
+async def after_creation(context: RequestContext, serve: Callable[[], R | Deferred[R]]) -> R:
+    """Make the topic, then serve the request."""
+    try:
+        topics = context.broker.topics
+        if not await topics.ensure_internal(OFFSETS_TOPIC):
+            await topics.wait_until_served(OFFSETS_TOPIC, CREATION_TIMEOUT_MS)
+    except REFUSALS as error:
+        context.broker.log.warn("cannot create __consumer_offsets", error=error)
+    answer = serve()
+    return await _given(answer) if isinstance(answer, Deferred) else answer
+
+
+async def _given(deferred: Deferred[R]) -> R:
+    given = asyncio.Event()
+    deferred.then(lambda _: given.set())
+    await given.wait()
+    return deferred.answer()

@@ -1,0 +1,255 @@
+"""Incremental fetch sessions (KIP-227): what a client wants is kept, it sends only changes.
+
+    request (session id, epoch)          answer
+    (0, -1) or (id, -1)  full, no session (and close `id`)
+    (0, 0)  or (id, 0)   full, opens a session if the cache has room (and closes `id`)
+    (id, n > 0)          incremental: the changes are applied to the kept partitions
+    otherwise            FETCH_SESSION_ID_NOT_FOUND or INVALID_FETCH_SESSION_EPOCH
+
+Partitions rotate: those that got data go to the end, so that a busy first partition cannot
+starve the rest. The cache holds `max.incremental.fetch.session.cache.slots` sessions. A new
+one may take the place of the session unused longest, if that was for two minutes, or of a
+smaller one that has had its two minutes; a follower's session never yields to a consumer's.
+"""
+
+import random
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from barnabas.server.core.errors import ApiError
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, PartitionData
+from barnabas.wire.uuids import ZERO_UUID, Uuid
+
+EVICTION_MS: Final = 120_000
+NO_SESSION: Final = 0
+FINAL_EPOCH: Final = -1
+INITIAL_EPOCH: Final = 0
+_LARGEST: Final = 2**31 - 1
+
+Key = tuple[str | Uuid, int]
+
+
+class Wanted:
+    """One partition that somebody fetches, and what was last told of it."""
+
+    __slots__ = (
+        "current_leader_epoch",
+        "fetch_offset",
+        "index",
+        "last_fetched_epoch",
+        "max_bytes",
+        "told_high_watermark",
+        "told_log_start",
+        "topic",
+        "topic_id",
+    )
+
+    def __init__(self, topic: str | None, topic_id: Uuid, data: FetchPartition) -> None:
+        self.topic = topic
+        self.topic_id = topic_id
+        self.index = data.partition
+        self.told_high_watermark = -1
+        self.told_log_start = -1
+        self.update(data)
+
+    def update(self, data: FetchPartition) -> None:
+        """Take over what the client wants now."""
+        self.fetch_offset = data.fetch_offset
+        self.max_bytes = data.partition_max_bytes
+        self.current_leader_epoch = data.current_leader_epoch
+        self.last_fetched_epoch = data.last_fetched_epoch
+
+    def must_be_told(self, answer: PartitionData) -> bool:
+        """Whether an incremental answer has to carry this partition."""
+        return bool(
+            answer.error_code
+            or (answer.records is not None and len(answer.records))
+            or answer.diverging_epoch is not None
+            or answer.preferred_read_replica != -1
+            or answer.high_watermark != self.told_high_watermark
+            or answer.log_start_offset != self.told_log_start
+        )
+
+    def tell(self, answer: PartitionData) -> None:
+        """Remember what the client will know. An error makes it ask again in full."""
+        if answer.error_code:
+            self.told_high_watermark = -1
+        else:
+            self.told_high_watermark = answer.high_watermark
+        self.told_log_start = answer.log_start_offset
+
+
+class Session:
+    """The partitions of one client, in the order in which they are served."""
+
+    __slots__ = (
+        "by_id",
+        "created_ms",
+        "epoch",
+        "is_follower",
+        "last_used_ms",
+        "partitions",
+        "session_id",
+    )
+
+    def __init__(
+        self,
+        session_id: int,
+        is_follower: bool,
+        by_id: bool,
+        now_ms: float,
+        partitions: dict[Key, Wanted],
+    ) -> None:
+        self.session_id = session_id
+        self.is_follower = is_follower
+        self.by_id = by_id
+        self.epoch = 1
+        self.created_ms = self.last_used_ms = now_ms
+        self.partitions = partitions
+
+    def rotate(self, served: Iterable[Key]) -> None:
+        """Move partitions that got data to the end."""
+        for key in served:
+            wanted = self.partitions.pop(key, None)
+            if wanted is not None:
+                self.partitions[key] = wanted
+
+
+class FetchSessions:
+    """The sessions of all clients."""
+
+    def __init__(self, slots: Callable[[], int]) -> None:
+        self._slots = slots
+        self._sessions: dict[int, Session] = {}  # in order of last use
+        self.evicted_count = 0
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    @property
+    def partition_count(self) -> int:
+        """Partitions kept in all sessions."""
+        return sum(len(session.partitions) for session in self._sessions.values())
+
+    def partitions_of(self, session_id: int) -> list[tuple[str, int]]:
+        """Topic and index of all that a session fetches; nothing for one that is not known."""
+        session = self._sessions.get(session_id)
+        wanted = session.partitions.values() if session is not None else ()
+        return [(each.topic, each.index) for each in wanted if each.topic is not None]
+
+    def begin(
+        self,
+        request: FetchRequest,
+        by_id: bool,
+        name_of: Callable[[Uuid], str | None],
+        now_ms: float,
+    ) -> tuple[Session | None, dict[Key, Wanted], bool]:
+        """The session the answer belongs to, what to fetch, and whether the answer is incremental.
+
+        Raises ApiError for a session nobody knows or a wrong epoch.
+        """
+        if request.session_epoch > INITIAL_EPOCH:
+            session = self._continue(request, by_id, name_of, now_ms)
+            return session, session.partitions, True
+        self.close(request.session_id)
+        partitions = _wanted_of(request, by_id, name_of)
+        if request.session_epoch == FINAL_EPOCH or not partitions:
+            return None, partitions, False
+        is_follower = replica_id_of(request) >= 0
+        return self._open(is_follower, by_id, partitions, now_ms), partitions, False
+
+    def close(self, session_id: int) -> None:
+        """Forget a session, if it exists."""
+        self._sessions.pop(session_id, None)
+
+    def _continue(
+        self,
+        request: FetchRequest,
+        by_id: bool,
+        name_of: Callable[[Uuid], str | None],
+        now_ms: float,
+    ) -> Session:
+        session = self._sessions.get(request.session_id)
+        if session is None:
+            raise ApiError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+        if session.by_id != by_id:
+            raise ApiError(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
+        if session.epoch != request.session_epoch:
+            raise ApiError(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
+        for key, wanted in _wanted_of(request, by_id, name_of).items():
+            known = session.partitions.get(key)
+            if known is None:
+                session.partitions[key] = wanted
+            else:
+                _take_over(known, wanted)
+        for topic in request.forgotten_topics_data:
+            for index in topic.partitions:
+                session.partitions.pop((topic.topic_id if by_id else topic.topic, index), None)
+        if by_id:
+            for wanted in session.partitions.values():
+                if wanted.topic is None:
+                    wanted.topic = name_of(wanted.topic_id)
+        session.epoch = 1 if session.epoch == _LARGEST else session.epoch + 1
+        session.last_used_ms = now_ms
+        del self._sessions[session.session_id]
+        self._sessions[session.session_id] = session
+        return session
+
+    def _open(
+        self, is_follower: bool, by_id: bool, partitions: dict[Key, Wanted], now_ms: float
+    ) -> Session | None:
+        if not self._make_room(is_follower, len(partitions), now_ms):
+            return None
+        session_id = random.randint(1, _LARGEST)
+        while session_id in self._sessions:
+            session_id = random.randint(1, _LARGEST)
+        session = Session(session_id, is_follower, by_id, now_ms, partitions)
+        self._sessions[session_id] = session
+        return session
+
+    def _make_room(self, is_follower: bool, size: int, now_ms: float) -> bool:
+        """Whether there is a free slot, if need be by evicting a session."""
+        if len(self._sessions) < self._slots():
+            return True
+        if not self._sessions:
+            return False
+        victim = next(iter(self._sessions.values()))
+        if now_ms - victim.last_used_ms <= EVICTION_MS:
+            victim = min(self._sessions.values(), key=lambda s: (s.is_follower, len(s.partitions)))
+            outranks = is_follower and not victim.is_follower
+            same_rank = is_follower == victim.is_follower
+            aged = now_ms - victim.created_ms > EVICTION_MS
+            if not outranks and not (same_rank and size > len(victim.partitions) and aged):
+                return False
+        self.close(victim.session_id)
+        self.evicted_count += 1
+        return True
+
+
+def replica_id_of(request: FetchRequest) -> int:
+    """Who fetches: a broker's id, or a negative number for a consumer."""
+    if request.replica_state is not None:
+        return request.replica_state.replica_id
+    return request.replica_id
+
+
+def _wanted_of(
+    request: FetchRequest, by_id: bool, name_of: Callable[[Uuid], str | None]
+) -> dict[Key, Wanted]:
+    found: dict[Key, Wanted] = {}
+    for topic in request.topics:
+        name = name_of(topic.topic_id) if by_id else topic.topic
+        key = topic.topic_id if by_id else topic.topic
+        topic_id = topic.topic_id if by_id else ZERO_UUID
+        for data in topic.partitions:
+            found[key, data.partition] = Wanted(name, topic_id, data)
+    return found
+
+
+def _take_over(known: Wanted, wanted: Wanted) -> None:
+    known.fetch_offset = wanted.fetch_offset
+    known.max_bytes = wanted.max_bytes
+    known.current_leader_epoch = wanted.current_leader_epoch
+    known.last_fetched_epoch = wanted.last_fetched_epoch
+    known.topic = wanted.topic

@@ -1,0 +1,70 @@
+"""Every setting of a resource, its value and where that comes from."""
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from barnabas.server.cluster.topic_names import name_fault
+from barnabas.server.core.errors import ApiError
+from barnabas.server.settings.changes.resources import (
+    CLUSTER_DEFAULT,
+    ResourceType,
+    broker_id_of,
+    resource_type,
+)
+from barnabas.server.settings.describe import (
+    ConfigEntry,
+    describe_broker,
+    describe_cluster_default,
+    describe_topic,
+)
+from barnabas.wire.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from barnabas.server.broker import Broker
+
+Names = Collection[str] | None
+
+
+async def describe_resource(
+    broker: "Broker", type_number: int, name: str, names: Names
+) -> list[ConfigEntry]:
+    """The settings of a resource; `names` None or empty means all of them. Raises ApiError."""
+    match resource_type(type_number):
+        case ResourceType.TOPIC:
+            return await _topic(broker, name, names)
+        case ResourceType.BROKER:
+            return _broker(broker, name, names)
+        case ResourceType.BROKER_LOGGER:
+            return _loggers(broker, name, names)
+    raise ApiError(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {type_number}")
+
+
+async def _topic(broker: "Broker", name: str, names: Names) -> list[ConfigEntry]:
+    if (fault := name_fault(name)) is not None:
+        raise fault
+    if name not in broker.metadata.topics:
+        raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    own = await broker.topic_settings.read_own(name)
+    return describe_topic(broker.config, own, names)
+
+
+def _broker(broker: "Broker", name: str, names: Names) -> list[ConfigEntry]:
+    if name == CLUSTER_DEFAULT:
+        return describe_cluster_default(broker.config, names)
+    _require_this_broker(broker, name, " or empty string, but")
+    return describe_broker(broker.config, names)
+
+
+def _loggers(broker: "Broker", name: str, names: Names) -> list[ConfigEntry]:
+    if not name:
+        raise ApiError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
+    _require_this_broker(broker, name, " but")
+    return broker.log_levels.describe(names)
+
+
+def _require_this_broker(broker: "Broker", name: str, but: str) -> None:
+    if broker_id_of(name, "Broker") != broker.broker_id:
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST,
+            f"Unexpected broker id, expected {broker.broker_id}{but} received {name}",
+        )

@@ -1,0 +1,127 @@
+"""What the registry says about settings, in force on this broker now and after every change.
+
+Brokers tell each other of changes by notifications under /config/changes. Every broker watches
+them, reads the named entity anew and applies it: a topic's settings to its logs, a broker's to
+`BrokerConfig`, whose watchers take it from there. Passes over the notifications follow one
+another, so that of two changes the later one is applied last. Source: Kafka's ZkConfigManager
+and DynamicBrokerConfig.
+"""
+
+import asyncio
+import functools
+from typing import TYPE_CHECKING
+
+from barnabas.server.registry.configs import BROKERS, TOPICS
+from barnabas.server.registry.znodes.store import WatchEvent, ZnodeError
+from barnabas.server.settings.changes.resources import broker_path
+from barnabas.server.settings.topics import TOPIC_SETTINGS
+
+if TYPE_CHECKING:
+    from barnabas.server.broker import Broker
+
+LOOK_AGAIN_MS = 1_000
+INHERITED = frozenset(name for topic in TOPIC_SETTINGS.values() for name, _ in topic.broker)
+"""Broker settings that a topic takes over where it has none of its own."""
+
+
+class LiveSettings:
+    """The settings of one broker that the registry decides."""
+
+    def __init__(self, broker: "Broker") -> None:
+        self._broker = broker
+        self._log = broker.logs.room("settings")
+        self._pass: asyncio.Task[None] | None = None
+        self._is_stopped = False
+        self._to_apply: dict[str, None] = {}
+        """Entities that are known to have changed, in order."""
+
+    async def start(self) -> None:
+        """Apply what is stored for brokers, before anything is opened, and watch for changes.
+
+        Topics' settings are read by whoever opens their logs.
+        """
+        await self._broker.registry.configs.changed(self._notified)
+        await self._apply_broker(None)
+        await self._apply_broker(self._broker.broker_id)
+
+    async def catch_up(self) -> None:
+        """Apply every change that has been notified of by now."""
+        await asyncio.shield(self._begin_pass(watches=False))
+
+    def stop(self) -> None:
+        """Apply nothing any more."""
+        self._is_stopped = True
+        if self._pass is not None:
+            self._pass.cancel()
+
+    def _notified(self, _: WatchEvent) -> None:
+        self._begin_pass(watches=True)
+
+    def _look_again(self) -> None:
+        """The pass that watched has failed, so nobody is told of what comes next."""
+        if not self._is_stopped:
+            self._begin_pass(watches=True)
+
+    def _begin_pass(self, *, watches: bool) -> asyncio.Task[None]:
+        work = self._apply_changes(self._pass, watches)
+        self._pass = asyncio.get_running_loop().create_task(work)
+        return self._pass
+
+    async def _apply_changes(self, previous: asyncio.Task[None] | None, watches: bool) -> None:
+        if previous is not None and not previous.done():
+            await asyncio.wait([previous])
+        configs = self._broker.registry.configs
+        try:
+            changed = await configs.changed(self._notified if watches else None)
+            self._to_apply.update(dict.fromkeys(changed))
+            for entity_path in tuple(self._to_apply):
+                await self._apply(entity_path)
+                del self._to_apply[entity_path]
+            if watches:
+                await configs.purge_changes(self._broker.clock.now_ms())
+        except Exception as error:  # the changes after this one are applied all the same
+            if isinstance(error, ZnodeError):
+                self._log.error("changed settings cannot be read", error=error)
+            else:
+                self._log.unexpected("changed settings cannot be applied", error)
+            if watches:
+                self._broker.clock.call_later(LOOK_AGAIN_MS, self._look_again)
+
+    async def _apply(self, entity_path: str) -> None:
+        kind, _, name = entity_path.partition("/")
+        if kind == TOPICS:
+            await self._apply_topic(name)
+        elif entity_path == broker_path(None):
+            await self._apply_broker(None)
+        elif kind == BROKERS and name == str(self._broker.broker_id):
+            await self._apply_broker(self._broker.broker_id)
+
+    async def _apply_topic(self, name: str) -> None:
+        broker = self._broker
+        topic = broker.metadata.topics.get(name)
+        if topic is None:
+            return
+        config = await broker.topic_settings.read(name)
+        for info in topic.partitions:
+            partition = broker.replicas.find(name, info.index)
+            if partition is not None:
+                partition.log.update_config(config)
+        self._log.info("a topic's settings changed", topic=name)
+
+    async def _apply_broker(self, broker_id: int | None) -> None:
+        broker = self._broker
+        stored = await broker.registry.configs.read(broker_path(broker_id))
+        if broker_id is None:
+            changed = broker.config.set_dynamic(default=stored)
+        else:
+            changed = broker.config.set_dynamic(broker=stored)
+        if changed:
+            self._log.info("settings changed", names=",".join(sorted(changed)))
+        if changed & INHERITED:
+            await self._apply_all_topics()
+
+    async def _apply_all_topics(self) -> None:
+        """A setting changed that topics inherit."""
+        config_of = functools.cache(await self._broker.topic_settings.read_all())
+        for log in self._broker.disks:
+            log.update_config(config_of(log.partition.topic))

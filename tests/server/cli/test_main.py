@@ -1,0 +1,196 @@
+"""The `barnabas` command as a process: exit codes, pipes, signals, terminals, completion."""
+
+import fcntl
+import os
+import pty
+import signal
+import socket
+import subprocess
+import sys
+import termios
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from barnabas.server.network import outbox
+from barnabas.server.testing.broker import Broker
+
+BARNABAS = (sys.executable, "-m", "barnabas")
+
+
+def barnabas(
+    *arguments: str, broker: Broker | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    if broker is not None:
+        environment["BARNABAS_BOOTSTRAP"] = broker.bootstrap_servers
+    return subprocess.run(
+        [*BARNABAS, *arguments],
+        env=os.environ | environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def test_the_version_says_how_it_runs() -> None:
+    told = barnabas("--version").stdout
+    kind = "interpreted" if str(outbox.__file__).endswith(".py") else "compiled"
+    assert told == f"barnabas {version('barnabas')}, {kind}\n"
+
+
+def on_a_terminal(*arguments: str, **environment: str) -> str:
+    """What a command prints when all that it has is a terminal."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, b"\x28\x00\x78\x00\x00\x00\x00\x00")
+    process = subprocess.Popen(
+        [*BARNABAS, *arguments],
+        env=os.environ | {"TERM": "xterm-256color"} | environment,
+        stdin=theirs, stdout=theirs, stderr=theirs,
+    )  # fmt: skip
+    os.close(theirs)
+    printed = b""
+    with os.fdopen(ours, "rb", buffering=0) as terminal:
+        try:
+            while chunk := terminal.read(4096):
+                printed += chunk
+        except OSError:
+            pass  # the last writer has gone
+    assert process.wait(60) == 0, printed
+    return printed.decode()
+
+
+def line_of(stream: IO[bytes] | None) -> bytes:
+    assert stream is not None
+    return stream.readline()
+
+
+def test_nothing_is_imported_that_a_command_does_not_need() -> None:
+    code = (
+        "import sys\n"
+        "from barnabas.server.cli.main import main\n"
+        "try: main(['start', '--help'])\n"
+        "except SystemExit: pass\n"
+        "print(sorted({'rich', 'kafka', 'construct'} & set(sys.modules)))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert run.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("topcis",), "there is no command topcis (did you mean topics?)"),
+        (("zzzzzz",), "there are start, topics, produce"),
+        (("--bootstrp",), "no such option '--bootstrp'"),
+        (("topics", "list", "--bootstrap", "nowhere:x"), "'nowhere:x' is not HOST:PORT"),
+        (("topics", "list", "--client", "x"), "--client: 'x' is not NAME=VALUE"),
+        (("topics", "list", "--client", "sasl.mechanisn=PLAIN"), "sasl_mechanisn"),
+    ],
+)
+def test_bad_input_is_one_sentence(broker: Broker, arguments: tuple[str, ...], words: str) -> None:
+    run = barnabas(*arguments, broker=broker)
+    assert run.returncode == 2
+    assert words in run.stderr
+    assert run.stderr.count("\n") == 1
+    assert run.stdout == ""
+
+
+def test_nobody_listens() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+    started_s = time.monotonic()
+    run = barnabas("topics", "list", "--bootstrap", address)
+    assert time.monotonic() - started_s < 5
+    assert run.returncode == 1
+    assert run.stderr == (
+        f"barnabas: no broker at {address}: connection refused; `barnabas start` runs one\n"
+    )
+
+
+def test_somebody_listens_and_says_nothing() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        started_s = time.monotonic()
+        run = barnabas("cluster", "--bootstrap", address)
+        assert time.monotonic() - started_s < 5
+    assert run.returncode == 1
+    assert f"the broker at {address} does not answer" in run.stderr
+    assert run.stderr.count("\n") == 1
+
+
+def test_a_reader_that_has_seen_enough(broker: Broker, tmp_path: Path) -> None:
+    broker.create_topic("long")
+    lines = tmp_path / "lines"
+    lines.write_text("".join(f"line {n} of many\n" for n in range(20_000)))
+    assert barnabas("produce", "long", "--lines", str(lines), broker=broker).returncode == 0
+    script = f"{sys.executable} -m barnabas consume long | head -n 2; echo ${{PIPESTATUS[0]}}"
+    run = subprocess.run(
+        ["bash", "-c", script],
+        env=os.environ | {"BARNABAS_BOOTSTRAP": broker.bootstrap_servers},
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert run.stdout == "line 0 of many\nline 1 of many\n0\n"
+    assert run.stderr == ""
+
+
+def test_following_until_ctrl_c(broker: Broker) -> None:
+    broker.create_topic("followed")
+    process = subprocess.Popen(
+        [*BARNABAS, "consume", "followed", "--follow", "--bootstrap", broker.bootstrap_servers],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    for word in ("first", "second"):
+        sent = subprocess.run(
+            [*BARNABAS, "produce", "followed", "--bootstrap", broker.bootstrap_servers],
+            input=f"{word}\n".encode(), capture_output=True, timeout=60,
+        )  # fmt: skip
+        assert sent.returncode == 0
+        assert line_of(process.stdout) == f"{word}\n".encode()
+    process.send_signal(signal.SIGINT)
+    printed, said = process.communicate(timeout=60)
+    assert (process.returncode, printed, said) == (130, b"", b"")
+
+
+def test_colours_are_for_terminals_and_can_be_turned_off(broker: Broker) -> None:
+    broker.create_topic("bright")
+    arguments = ("topics", "list", "--bootstrap", broker.bootstrap_servers)
+    assert "\x1b[1;36mtopic" in on_a_terminal(*arguments)
+    plain = on_a_terminal(*arguments, NO_COLOR="1")
+    assert "\x1b[1;36m" not in plain
+    assert "36m" not in plain
+    assert "bright" in plain
+
+
+def test_completion_knows_commands_and_topics(broker: Broker) -> None:
+    broker.create_topic("orders-by-day")
+
+    def complete(*words: str) -> str:
+        return barnabas(
+            broker=broker, _BARNABAS_COMPLETE="bash_complete",
+            COMP_WORDS=" ".join(words), COMP_CWORD=str(len(words) - 1),
+        ).stdout  # fmt: skip
+
+    assert complete("barnabas", "top") == "plain,topics\n"
+    assert complete("barnabas", "topics", "describe", "orders-") == "plain,orders-by-day\n"
+    assert "_barnabas_completion" in barnabas("completion", "bash").stdout
+
+
+def test_start_names_its_address_first_and_says_what_to_try(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [*BARNABAS, "start", "--listen", "127.0.0.1:0", "--data-dir", str(tmp_path / "data")],
+        stdout=theirs, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    os.close(theirs)
+    with os.fdopen(ours, encoding="utf-8") as terminal:
+        first = terminal.readline()
+        assert first.startswith("listening on 127.0.0.1:")
+        address = first.split()[2]
+        hint = "".join(terminal.readline() for _ in range(5))
+        assert f"barnabas consume greetings --bootstrap {address}" in hint
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0

@@ -1,0 +1,73 @@
+"""`barnabas start` as a process: how it ends when it cannot go on, and what it does for speed."""
+
+import gc
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from barnabas.server.cli import start
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from tests.server.raw_client import RawClient
+from tests.server.records import make_batch, produce
+
+LARGEST_FILE_BYTES = 200_000
+
+
+CONTROL = ("--set", "barnabas.http.port=0", "--set", "barnabas.http.control=true")
+
+
+@pytest.fixture(params=[(), CONTROL], ids=["alone", "controlled"])
+def process(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[str]]:
+    """A broker whose files cannot grow beyond a limit."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE_BYTES, LARGEST_FILE_BYTES))
+
+    arguments = ["start", "--listen", "127.0.0.1:0", "--data-dir", str(tmp_path)]
+    arguments += request.param
+    with subprocess.Popen(
+        [sys.executable, "-m", "barnabas", *arguments],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=limit,
+    ) as started:  # fmt: skip
+        yield started
+        started.kill()
+
+
+def produce_until_refused(client: RawClient) -> int:
+    """Write more than a file can hold; the code that refuses it."""
+    client.call(MetadataRequest(topics=[MetadataRequestTopic(name="t")]), 1)
+    for _ in range(100):
+        code = int(produce(client, "t", make_batch(b"x" * 10_000)).error_code)
+        if code not in (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION):
+            return code
+    raise AssertionError("everything was taken")
+
+
+@pytest.mark.broker_says("a data directory failed")
+def test_a_broker_without_a_disk_left_ends_and_says_why(process: subprocess.Popen[str]) -> None:
+    assert process.stdout is not None and process.stderr is not None
+    address = process.stdout.readline().split()[2]
+    with RawClient(int(address.rpartition(":")[2])) as client:
+        code = produce_until_refused(client)
+    assert code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert process.wait(60) == 1
+    lines = process.stderr.read().splitlines()
+    assert lines[-1] == "barnabas: the last data directory failed; see `log.dirs`"
+
+
+def test_what_was_loaded_is_kept_from_the_garbage_collector() -> None:
+    try:
+        start._keep_for_good()
+        kept = gc.get_freeze_count()
+        assert kept > 10_000
+        new = [[number] for number in range(1000)]
+        assert gc.get_freeze_count() <= kept and new
+        start._keep_for_good()
+        assert gc.get_freeze_count() >= kept + len(new) / 2
+    finally:
+        gc.unfreeze()

@@ -1,0 +1,292 @@
+"""The journal file: what survives cuts, flipped bits, full disks and half-done rewrites."""
+
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from barnabas.server.registry.znodes import journal as journals
+from barnabas.server.registry.znodes import records
+from barnabas.server.registry.znodes.journal import JournalCorrupt, Loaded, load, open_journal
+from barnabas.server.registry.znodes.records import HEADER_BYTES
+from barnabas.server.registry.znodes.store import ANY_VERSION, Stat
+from barnabas.server.registry.znodes.tree import PERSISTENT, Change, Tree
+
+Shown = dict[str, tuple[bytes | None, Stat]]
+
+
+def shown(tree: Tree) -> Shown:
+    """Return everything a tree holds, comparable."""
+    return {path: (node.data, node.stat()) for path, node in tree.nodes.items()}
+
+
+def transactions(tree: Tree) -> Iterator[bytes]:
+    """Change the tree in ten transactions of every kind, and return the record of each."""
+    kinds: list[list[tuple[str, str, bytes | None]]] = [
+        [("create", "/a", b"1")],
+        [("create", "/a/b", None), ("create", "/a/b/c", b"")],
+        [("set", "/a", b"22")],
+        [("ephemeral", "/e", b"mine")],
+        [("delete", "/a/b/c", None), ("create", "/a/b/d", b"\x00\xff" * 40)],
+        [("set", "/a/b/d", None)],
+        [("delete", "/e", None)],
+        [("create", "/ümläut", b"{}"), ("set", "/ümläut", b"[]"), ("set", "/ümläut", b"{}")],
+        [("delete", "/a/b/d", None), ("delete", "/a/b", None)],
+        [("create", "/a/b", records.RECORD_MAGIC)],
+    ]
+    for operations in kinds:
+        zxid = tree.last_zxid + 1
+        changes = [apply(tree, zxid, *operation) for operation in operations]
+        tree.last_zxid = zxid
+        yield records.encode_changes(zxid, zxid * 10, changes)
+
+
+def apply(tree: Tree, zxid: int, kind: str, path: str, data: bytes | None) -> Change:
+    if kind == "set":
+        return tree.set_data(path, data, ANY_VERSION, zxid, zxid * 10)
+    if kind == "delete":
+        return tree.delete(path, ANY_VERSION, zxid)
+    owner = 0x1234 if kind == "ephemeral" else PERSISTENT
+    return tree.create(path, data, owner, False, zxid, zxid * 10)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "registry.journal"
+
+
+def written(path: Path) -> tuple[list[int], list[Shown]]:
+    """Write a journal; return where each record ends and what the tree held there."""
+    journal, loaded = open_journal(path)
+    tree = loaded.tree
+    ends, states = [path.stat().st_size], [shown(tree)]
+    for record in transactions(tree):
+        journal.append(record)
+        ends.append(path.stat().st_size)
+        states.append(shown(tree))
+    journal.close()
+    return ends, states
+
+
+def load_file(path: Path) -> Loaded:
+    return load(path, path.read_bytes())
+
+
+def test_what_was_appended_is_there_again(path: Path) -> None:
+    ends, states = written(path)
+    loaded = load_file(path)
+    assert shown(loaded.tree) == states[-1]
+    assert loaded == Loaded(loaded.tree, ends[0], ends[-1], 0)
+    assert loaded.tree.last_zxid == 10
+
+
+def test_a_rewritten_journal_holds_the_same_tree(path: Path) -> None:
+    _, states = written(path)
+    journal, loaded = open_journal(path)
+    before = path.stat().st_size
+    journal.rewrite(loaded.tree)
+    assert path.stat().st_size < before
+    for record in transactions_after(loaded.tree):
+        journal.append(record)
+    journal.close()
+    again = load_file(path)
+    assert again.tree.last_zxid == 11
+    later = shown(again.tree)
+    assert later.pop("/after")[0] == b"1"
+    root_before, root_after = states[-1].pop("/")[1], later.pop("/")[1]
+    assert later == states[-1]
+    assert root_after.cversion == root_before.cversion + 1
+
+
+def transactions_after(tree: Tree) -> Iterator[bytes]:
+    change = tree.create("/after", b"1", PERSISTENT, False, tree.last_zxid + 1, 0)
+    tree.last_zxid += 1
+    yield records.encode_changes(tree.last_zxid, 0, [change])
+
+
+def test_a_snapshot_of_many_records(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "SNAPSHOT_RECORD_BYTES", 100)
+    _, states = written(path)
+    journal, loaded = open_journal(path)
+    journal.rewrite(loaded.tree)
+    journal.close()
+    assert shown(load_file(path).tree) == states[-1]
+
+
+def test_a_journal_cut_at_any_byte_holds_the_whole_transactions_before(path: Path) -> None:
+    ends, states = written(path)
+    content = path.read_bytes()
+    for size in range(ends[0], len(content) + 1):
+        complete = sum(end <= size for end in ends) - 1
+        loaded = load(path, content[:size])
+        assert shown(loaded.tree) == states[complete]
+        assert (loaded.intact_bytes, loaded.cut_bytes) == (ends[complete], size - ends[complete])
+
+
+def test_a_torn_end_is_cut_off_and_written_over(path: Path) -> None:
+    ends, states = written(path)
+    path.write_bytes(path.read_bytes()[: ends[-1] - 3])
+    journal, loaded = open_journal(path)
+    assert path.stat().st_size == ends[-2]
+    assert shown(loaded.tree) == states[-2]
+    for record in transactions_after(loaded.tree):
+        journal.append(record)
+    journal.close()
+    assert "/after" in load_file(path).tree.nodes
+
+
+def test_zeros_at_the_end_are_a_torn_end(path: Path) -> None:
+    _, states = written(path)
+    loaded = load(path, path.read_bytes() + bytes(5000))
+    assert shown(loaded.tree) == states[-1]
+    assert loaded.cut_bytes == 5000
+
+
+def test_a_journal_without_its_whole_snapshot_is_refused(path: Path) -> None:
+    ends, _ = written(path)
+    content = path.read_bytes()
+    for size in range(ends[0]):
+        with pytest.raises(JournalCorrupt):
+            load(path, content[:size])
+
+
+def test_a_flipped_bit_is_noticed_wherever_it_is(path: Path) -> None:
+    ends, states = written(path)
+    content = bytearray(path.read_bytes())
+    for position in range(len(content)):
+        for bit in (0, 7):
+            content[position] ^= 1 << bit
+            if position < ends[-2]:
+                with pytest.raises(JournalCorrupt) as refused:
+                    load(path, bytes(content))
+                assert str(path) in str(refused.value)
+                assert refused.value.position <= position
+            else:
+                assert shown(load(path, bytes(content)).tree) == states[-2]
+            content[position] ^= 1 << bit
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"\x09",
+        records._END.pack(records.END, 10, 3),
+        records._CHANGES.pack(records.CHANGES, 12, 0),
+        records._CHANGES.pack(records.CHANGES, 11, 0) + b"half an operation",
+        records._CHANGES.pack(records.CHANGES, 11, 0)
+        + records._OPERATION.pack(1, 4, -1, 0)
+        + b"/x/y",
+        records._CHANGES.pack(records.CHANGES, 11, 0)
+        + records._OPERATION.pack(2, 2, -1, 0)
+        + b"/x",
+        records._CHANGES.pack(records.CHANGES, 11, 0)
+        + records._OPERATION.pack(7, 2, -1, 0)
+        + b"/x",
+        records._CHANGES.pack(records.CHANGES, 11, 0)
+        + records._OPERATION.pack(1, 2, -1, 0)
+        + b"/\xff",
+    ],
+)
+def test_an_intact_record_that_makes_no_sense_is_refused(path: Path, payload: bytes) -> None:
+    ends, _ = written(path)
+    with pytest.raises(JournalCorrupt) as refused:
+        load(path, path.read_bytes() + records.frame(payload))
+    assert refused.value.position == ends[-1]
+
+
+def test_another_file_is_not_taken_for_a_journal(path: Path) -> None:
+    path.write_bytes(b"something else altogether")
+    with pytest.raises(JournalCorrupt, match="does not begin like a registry journal"):
+        open_journal(path)
+    assert path.read_bytes() == b"something else altogether"
+
+
+def test_a_rewrite_that_died_before_the_rename_leaves_the_old_journal(path: Path) -> None:
+    _, states = written(path)
+    temporary = path.with_name(path.name + ".tmp")
+    whole = b"".join((records.FILE_MAGIC, *records.encode_snapshot(Tree())))
+    for size in (0, 5, len(whole) - 1, len(whole)):
+        temporary.write_bytes(whole[:size])
+        journal, loaded = open_journal(path)
+        journal.close()
+        assert shown(loaded.tree) == states[-1]
+        assert not temporary.exists()
+
+
+@contextmanager
+def largest_file(size_bytes: int) -> Iterator[None]:
+    """Let no file grow beyond this size: the system then writes a part and refuses the rest."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_an_append_that_does_not_fit_leaves_nothing_behind(path: Path) -> None:
+    journal, loaded = open_journal(path)
+    made = list(transactions(loaded.tree))
+    journal.append(made[0])
+    size = path.stat().st_size
+    with largest_file(size + len(made[1]) + 7), pytest.raises(OSError, match="too large"):
+        journal.append(made[1] + made[2])
+    assert path.stat().st_size == size
+    for record in made[1:]:
+        journal.append(record)
+    journal.close()
+    assert load_file(path).tree.last_zxid == 10
+
+
+def test_a_rewrite_that_does_not_fit_keeps_the_old_journal(path: Path) -> None:
+    written(path)
+    journal, loaded = open_journal(path)
+    with largest_file(50), pytest.raises(OSError, match="too large"):
+        journal.rewrite(loaded.tree)
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+    for record in transactions_after(loaded.tree):
+        journal.append(record)
+    journal.close()
+    assert load_file(path).tree.last_zxid == 11
+
+
+def test_a_rewrite_is_due_when_the_tail_outgrows_the_snapshot(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journals, "REWRITE_BYTES", 300)
+    journal, loaded = open_journal(path)
+    sizes = []
+    for record in transactions(loaded.tree):
+        journal.append(record)
+        sizes.append((path.stat().st_size, journal.wants_rewrite))
+    snapshot_bytes = len(records.FILE_MAGIC) + len(b"".join(records.encode_snapshot(Tree())))
+    assert [wants for _, wants in sizes] == [size - snapshot_bytes > 300 for size, _ in sizes]
+    assert sizes[0][1] is False and sizes[-1][1] is True
+    with largest_file(50), pytest.raises(OSError, match="too large"):
+        journal.rewrite(loaded.tree)
+    assert not journal.wants_rewrite
+    journal.append(records.frame(bytes(3 * sizes[-1][0])))
+    assert journal.wants_rewrite
+    journal.rewrite(loaded.tree)
+    assert not journal.wants_rewrite
+    journal.close()
+
+
+def test_every_append_can_be_forced_to_disk(path: Path) -> None:
+    journal, loaded = open_journal(path)
+    for record in transactions(loaded.tree):
+        journal.append(record)
+        journal.sync()
+    assert load_file(path).tree.last_zxid == 10
+    journal.close()
+
+
+def test_the_record_header_is_what_the_format_says() -> None:
+    framed = records.frame(b"payload")
+    assert framed[:4] == b"ZNR\xb7"
+    assert framed[4:8] == (7).to_bytes(4, "big")
+    assert len(framed) == HEADER_BYTES + 7
+    assert records.payload_end(framed, 0) == len(framed)
+    assert records.payload_end(framed[:-1], 0) == -1
