@@ -14,19 +14,29 @@
   that is no Fetch waits behind it on its connection.
 """
 
-from collections.abc import Hashable, Sequence
-from typing import Final
+from collections.abc import Hashable
+from typing import Any, Final
 
 from barnabas.server.cluster.moved_leaders import MOVED, current_leader, node_endpoints
 from barnabas.server.core.context import RequestContext
 from barnabas.server.core.delayed import Wait
 from barnabas.server.core.errors import ApiError, code_of
 from barnabas.server.handlers import Versions
-from barnabas.server.replication.fetch_sessions import Key, Session, Wanted, replica_id_of
+from barnabas.server.replication.fetch_sessions import (
+    Key,
+    Session,
+    Wanted,
+    replica_id_of,
+    wanted_in_steps,
+    wanted_of,
+)
 from barnabas.server.replication.partition import READ_COMMITTED, Partition
-from barnabas.storage.batch.down_conversion import down_convert, needs_down_conversion
+from barnabas.server.turns import Sliced
+from barnabas.storage.batch.down_conversion import down_convert_in_steps, needs_down_conversion
+from barnabas.storage.disk.open_files import FileSlice
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log.read_result import ReadBound
+from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.fetch import (
     AbortedTransaction,
@@ -41,42 +51,78 @@ from barnabas.wire.messages.fetch import (
 
 VERSIONS = Versions(0, 18)
 EMPTY: Final = b""
+CONVERTED_BELOW: Final = 4  # versions that may not know the format of what is stored
+TOPIC_IDS_SINCE: Final = 13
+MANY_PARTITIONS: Final = 128  # above that a fetch is served in steps
+# So much of a log is converted for one answer; a client comes back for more.
+MOST_CONVERTED_BYTES: Final = 1 << 20
+BATCH_OVERHEAD_BYTES: Final = 1024  # what a batch may have beyond max.message.bytes, and more
 
 
-def handle(request: FetchRequest, context: RequestContext) -> FetchResponse | Wait[FetchResponse]:
+def handle(
+    request: FetchRequest, context: RequestContext
+) -> FetchResponse | Wait[FetchResponse] | Sliced[FetchResponse | Wait[FetchResponse]]:
     """Answer with what is there if it is enough, else wait for more."""
-    broker = context.broker
     version = context.header.api_version
-    by_id = version >= 13
+    if version < CONVERTED_BELOW or _is_large(request):
+        return Sliced(_serve_in_steps(request, context))
+    broker = context.broker
+    name_of = broker.metadata.name_of
+    asked = wanted_of(request, version >= TOPIC_IDS_SINCE, name_of)
     try:
         session, wanted, incremental = broker.fetch_sessions.begin(
-            request, by_id, broker.metadata.name_of, broker.clock.monotonic_ms()
+            request, version >= TOPIC_IDS_SINCE, asked, name_of, broker.clock.monotonic_ms()
         )
     except ApiError as error:
         return FetchResponse(error_code=int(error.code))
     fetch = _Fetch(request, context, session, wanted, incremental)
-    answers, size, decided = fetch.read_all()
-    if decided or size >= fetch.min_bytes or request.max_wait_ms <= 0 or not wanted:
-        return fetch.respond(answers)
-    wait = broker.fetches.park(
-        fetch.watch(answers, size), request.max_wait_ms, fetch.is_ready, fetch.read_and_respond
-    )
-    if fetch.replica_id < 0:
-        context.connection.parked_fetch = wait
-    return wait
+    if len(wanted) > MANY_PARTITIONS:
+        return Sliced(fetch.serve_in_steps())
+    fetch.read_all()
+    return fetch.respond() if fetch.is_enough() else fetch.park()
+
+
+def _is_large(request: FetchRequest) -> bool:
+    topics = request.topics
+    if len(topics) > MANY_PARTITIONS:
+        return True
+    return any(len(topic.partitions) > MANY_PARTITIONS for topic in topics)
+
+
+def _serve_in_steps(
+    request: FetchRequest, context: RequestContext
+) -> Steps[FetchResponse | Wait[FetchResponse]]:
+    """The same for a request that names many partitions, or wants them converted."""
+    broker = context.broker
+    by_id = context.header.api_version >= TOPIC_IDS_SINCE
+    name_of = broker.metadata.name_of
+    asked = yield from wanted_in_steps(request, by_id, name_of)
+    try:
+        session, wanted, incremental = broker.fetch_sessions.begin(
+            request, by_id, asked, name_of, broker.clock.monotonic_ms()
+        )
+    except ApiError as error:
+        return FetchResponse(error_code=int(error.code))
+    fetch = _Fetch(request, context, session, wanted, incremental)
+    return (yield from fetch.serve_in_steps())
 
 
 class _Fetch:
     """One fetch request being served: read once, and again after waiting."""
 
     __slots__ = (
+        "answers",
         "bound",
         "context",
+        "decided",
         "incremental",
+        "leaders",
+        "left_bytes",
         "max_bytes",
         "min_bytes",
         "replica_id",
         "request",
+        "served",
         "session",
         "size",
         "version",
@@ -98,14 +144,23 @@ class _Fetch:
         self.session = session
         self.wanted = wanted
         self.incremental = incremental
-        # While it is parked: what it waits for, by key, and the bytes there are, by key and in all.
+        # What has been read: the answers, their bytes, whether waiting would be pointless.
+        self.answers: list[tuple[Key, Wanted, PartitionData]] = []
+        self.size = 0
+        self.left_bytes = 0
+        self.decided = False
+        # What the response holds of it: partitions with data, and leaders to be found.
+        self.served: list[Key]
+        self.leaders: list[LeaderIdAndEpoch]
+        # While it is parked: what it waits for, and the bytes there are (`size` in all), by key.
         self.watched: dict[Hashable, Wanted]
         self.watched_bytes: dict[Hashable, int]
-        self.size: int
         self.version = context.header.api_version
         self.replica_id = replica_id_of(request)
         self.max_bytes = min(request.max_bytes, context.broker.config.fetch_max_bytes)
         self.min_bytes = min(request.min_bytes, self.max_bytes)
+        if self.version < CONVERTED_BELOW:
+            self.min_bytes = min(self.min_bytes, MOST_CONVERTED_BYTES // 2)
         if self.replica_id >= 0:
             self.bound = ReadBound.LOG_END
         elif request.isolation_level == READ_COMMITTED:
@@ -113,42 +168,77 @@ class _Fetch:
         else:
             self.bound = ReadBound.HIGH_WATERMARK
 
-    def watch(self, answers: Sequence[tuple[Key, PartitionData]], size: int) -> list[Hashable]:
-        """Remember what there is by now; the keys that the wait is parked under."""
+    def is_enough(self) -> bool:
+        """Whether what has been read is answered without waiting."""
+        return (
+            self.decided
+            or self.size >= self.min_bytes
+            or self.request.max_wait_ms <= 0
+            or not self.wanted
+        )
+
+    def park(self) -> Wait[FetchResponse]:
+        """Wait for more; remember what there is by now."""
         self.watched = {}
         self.watched_bytes = {}
-        self.size = size
-        for key, answer in answers:
-            wanted = self.wanted[key]
+        for _, wanted, answer in self.answers:
             self.watched[wanted.topic, wanted.index] = wanted
             if answer.records is not EMPTY:
                 self.watched_bytes[wanted.topic, wanted.index] = len(answer.records or EMPTY)
-        return list(self.watched)
+        wait: Wait[Any] = self.context.broker.fetches.park(
+            list(self.watched), self.request.max_wait_ms, self.is_ready, self.read_and_respond
+        )
+        if self.replica_id < 0:
+            self.context.connection.parked_fetch = wait
+        return wait
 
-    def read_all(self) -> tuple[list[tuple[Key, PartitionData]], int, bool]:
-        """Every partition's answer, the bytes in all, and whether waiting would be pointless."""
-        answers: list[tuple[Key, PartitionData]] = []
-        left_bytes = self.max_bytes
-        size = 0
-        decided = False
+    def serve_in_steps(self) -> Steps[FetchResponse | Wait[FetchResponse]]:
+        """Read, then answer or park."""
+        yield from self._read_in_steps()
+        if self.is_enough():
+            return (yield from self._respond_in_steps())
+        return self.park()
+
+    def read_all(self) -> None:
+        """Every partition's answer."""
+        self._start_reading()
         for key, wanted in self.wanted.items():
-            answer = PartitionData(
-                partition_index=wanted.index,
-                high_watermark=-1,
-                aborted_transactions=None,
-                records=EMPTY,
-            )
-            try:
-                got = self._read(wanted, answer, left_bytes, size == 0)
-            except (ApiError, StorageError) as error:
-                self._report(answer, error, wanted)
-                decided = True
+            self._read_next(key, wanted)
+
+    def _read_in_steps(self) -> Steps[None]:
+        """The same; meanwhile the session may change, so that its partitions are copied."""
+        self._start_reading()
+        for key, wanted in tuple(self.wanted.items()):
+            if self.version < CONVERTED_BELOW:
+                yield from self._read_converted(key, wanted)
             else:
-                size += got
-                left_bytes = max(0, left_bytes - got)
-                decided = decided or answer.diverging_epoch is not None
-            answers.append((key, answer))
-        return answers, size, decided
+                self._read_next(key, wanted)
+            yield
+
+    def _start_reading(self) -> None:
+        self.answers = []
+        self.size = 0
+        self.left_bytes = self.max_bytes
+        self.decided = False
+
+    def _read_next(self, key: Key, wanted: Wanted) -> None:
+        """Read one partition, within what the others have left."""
+        answer = PartitionData(
+            partition_index=wanted.index,
+            high_watermark=-1,
+            aborted_transactions=None,
+            records=EMPTY,
+        )
+        try:
+            got = self._read(wanted, answer, self.left_bytes, self.size == 0)
+        except (ApiError, StorageError) as error:
+            self._report(answer, error, wanted)
+            self.decided = True
+        else:
+            self.size += got
+            self.left_bytes = max(0, self.left_bytes - got)
+            self.decided = self.decided or answer.diverging_epoch is not None
+        self.answers.append((key, wanted, answer))
 
     def is_ready(self, key: Hashable) -> bool:
         """Whether the partition that changed makes the answer big enough, or an error.
@@ -171,50 +261,69 @@ class _Fetch:
         self.watched_bytes[key] = size
         return self.size >= self.min_bytes
 
-    def read_and_respond(self) -> FetchResponse:
+    def read_and_respond(self) -> FetchResponse | Sliced[FetchResponse]:
         """The answer after the wait, whatever there is by now."""
-        answers, _, _ = self.read_all()
-        return self.respond(answers)
+        if len(self.wanted) > MANY_PARTITIONS or self.version < CONVERTED_BELOW:
+            return Sliced(self._read_and_respond_in_steps())
+        self.read_all()
+        return self.respond()
 
-    def respond(self, answers: Sequence[tuple[Key, PartitionData]]) -> FetchResponse:
+    def _read_and_respond_in_steps(self) -> Steps[FetchResponse]:
+        yield from self._read_in_steps()
+        return (yield from self._respond_in_steps())
+
+    def respond(self) -> FetchResponse:
         """The response; an incremental one leaves out what the client knows already."""
-        session = self.session
-        if session is not None:
-            served = [key for key, answer in answers if answer.records is not EMPTY]
-            told = []
-            for key, answer in answers:
-                wanted = self.wanted[key]
-                if not self.incremental or wanted.must_be_told(answer):
-                    told.append((key, answer))
-                    wanted.tell(answer)
-            answers = told
-            session.rotate(served)
-        response = FetchResponse(
-            session_id=session.session_id if session is not None else 0,
-            responses=self._by_topic(answers),
-        )
+        response = self._start_response()
+        for key, wanted, answer in self.answers:
+            self._include(response.responses, key, wanted, answer)
+        return self._complete(response)
+
+    def _respond_in_steps(self) -> Steps[FetchResponse]:
+        response = self._start_response()
+        for key, wanted, answer in self.answers:
+            self._include(response.responses, key, wanted, answer)
+            yield
+        return self._complete(response)
+
+    def _start_response(self) -> FetchResponse:
+        self.served = []
+        self.leaders = []
+        return FetchResponse(session_id=self.session.session_id if self.session else 0)
+
+    def _include(
+        self,
+        topics: list[FetchableTopicResponse],
+        key: Key,
+        wanted: Wanted,
+        answer: PartitionData,
+    ) -> None:
+        """Neighbouring partitions of one topic share an entry; the order stays."""
+        if self.session is not None:
+            if answer.records is not EMPTY:
+                self.served.append(key)
+            if self.incremental and not wanted.must_be_told(answer):
+                return
+            wanted.tell(answer)
+        if answer.current_leader is not None:
+            self.leaders.append(answer.current_leader)
+        last = topics[-1] if topics else None
+        if last is None or last.topic_id != wanted.topic_id or last.topic != (wanted.topic or ""):
+            last = FetchableTopicResponse(topic=wanted.topic or "", topic_id=wanted.topic_id)
+            topics.append(last)
+        last.partitions.append(answer)
+
+    def _complete(self, response: FetchResponse) -> FetchResponse:
+        if self.session is not None:
+            self.session.rotate(self.served)
         if self.version >= 16:
-            leaders = (answer.current_leader for _, answer in answers)
             response.node_endpoints = node_endpoints(
-                NodeEndpoint, self.context.broker.metadata, self.context.listener_name, leaders
+                NodeEndpoint,
+                self.context.broker.metadata,
+                self.context.listener_name,
+                self.leaders,
             )
         return response
-
-    def _by_topic(
-        self, answers: Sequence[tuple[Key, PartitionData]]
-    ) -> list[FetchableTopicResponse]:
-        """Neighbouring partitions of one topic share an entry; the order stays."""
-        topics: list[FetchableTopicResponse] = []
-        last: object = None
-        for key, answer in answers:
-            if key[0] != last or not topics:
-                last = key[0]
-                wanted = self.wanted[key]
-                topics.append(
-                    FetchableTopicResponse(topic=wanted.topic or "", topic_id=wanted.topic_id)
-                )
-            topics[-1].partitions.append(answer)
-        return topics
 
     def _end_offset(self, partition: Partition) -> int:
         if self.bound is ReadBound.HIGH_WATERMARK:
@@ -257,19 +366,39 @@ class _Fetch:
         if result.records is None:
             return 0
         answer.records = result.records
-        if self.version < 4:
-            answer.records = self._converted(result.records.read(), wanted)
-        size = len(answer.records)
+        size = len(result.records)
         partition.counts.total_fetch_requests += 1
         partition.counts.bytes_out += size
         return size
 
-    def _converted(self, records: bytes, wanted: Wanted) -> bytes:
-        """The records in a format that a client of this version knows."""
+    def _read_converted(self, key: Key, wanted: Wanted) -> Steps[None]:
+        """Read one partition for a client that may not know the format it is stored in.
+
+        What is converted for one answer is bounded, whatever the client would take, except that
+        it holds a batch of the topic's largest size: a client must not stay where it is for ever.
+        """
+        partition = self.context.broker.replicas.find(wanted.topic or "", wanted.index)
+        if partition is not None:
+            largest = partition.log.config.max_message_bytes + BATCH_OVERHEAD_BYTES
+            most = max(MOST_CONVERTED_BYTES, largest)
+            self.left_bytes = min(self.left_bytes, most - min(most, self.size))
+        self._read_next(key, wanted)
+        answer = self.answers[-1][2]
+        if not isinstance(answer.records, FileSlice):
+            return
+        stored = answer.records.read()
         magic = 0 if self.version < 2 else 1
-        if not needs_down_conversion(records, magic):
-            return records
-        return down_convert(records, magic, wanted.fetch_offset)
+        try:
+            records = stored
+            if (yield from needs_down_conversion(stored, magic)):
+                records = yield from down_convert_in_steps(stored, magic, wanted.fetch_offset)
+        except StorageError as error:
+            self._report(answer, error, wanted)
+            self.decided = True
+            records = EMPTY
+        else:
+            answer.records = records
+        self.size += len(records) - len(stored)
 
     @staticmethod
     def _diverges(partition: Partition, wanted: Wanted, answer: PartitionData) -> bool:

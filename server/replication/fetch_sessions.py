@@ -10,6 +10,11 @@ Partitions rotate: those that got data go to the end, so that a busy first parti
 starve the rest. The cache holds `max.incremental.fetch.session.cache.slots` sessions. A new
 one may take the place of the session unused longest, if that was for two minutes, or of a
 smaller one that has had its two minutes; a follower's session never yields to a consumer's.
+
+Kafka bounds the sessions alone, and a session by nothing but the size of a request. Here the
+partitions are bounded, too: those of one session, and those of all together. A client whose
+session finds no room is answered without one, as it is when all slots are taken, and names its
+partitions each time.
 """
 
 import random
@@ -17,11 +22,15 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from barnabas.server.core.errors import ApiError
+from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
-from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, PartitionData
+from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
 from barnabas.wire.uuids import ZERO_UUID, Uuid
 
 EVICTION_MS: Final = 120_000
+MOST_PARTITIONS: Final = 50_000  # of one session
+MOST_PARTITIONS_IN_ALL: Final = 250_000  # some 100 MB
+PARTITIONS_OF_A_STEP: Final = 256
 NO_SESSION: Final = 0
 FINAL_EPOCH: Final = -1
 INITIAL_EPOCH: Final = 0
@@ -142,22 +151,23 @@ class FetchSessions:
         self,
         request: FetchRequest,
         by_id: bool,
+        asked: dict[Key, Wanted],
         name_of: Callable[[Uuid], str | None],
         now_ms: float,
     ) -> tuple[Session | None, dict[Key, Wanted], bool]:
         """The session the answer belongs to, what to fetch, and whether the answer is incremental.
 
+        `asked` is what the request names (`wanted_of`).
         Raises ApiError for a session nobody knows or a wrong epoch.
         """
         if request.session_epoch > INITIAL_EPOCH:
-            session = self._continue(request, by_id, name_of, now_ms)
+            session = self._continue(request, by_id, asked, name_of, now_ms)
             return session, session.partitions, True
         self.close(request.session_id)
-        partitions = _wanted_of(request, by_id, name_of)
-        if request.session_epoch == FINAL_EPOCH or not partitions:
-            return None, partitions, False
+        if request.session_epoch == FINAL_EPOCH or not asked:
+            return None, asked, False
         is_follower = replica_id_of(request) >= 0
-        return self._open(is_follower, by_id, partitions, now_ms), partitions, False
+        return self._open(is_follower, by_id, asked, now_ms), asked, False
 
     def close(self, session_id: int) -> None:
         """Forget a session, if it exists."""
@@ -167,6 +177,7 @@ class FetchSessions:
         self,
         request: FetchRequest,
         by_id: bool,
+        asked: dict[Key, Wanted],
         name_of: Callable[[Uuid], str | None],
         now_ms: float,
     ) -> Session:
@@ -177,7 +188,10 @@ class FetchSessions:
             raise ApiError(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
         if session.epoch != request.session_epoch:
             raise ApiError(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
-        for key, wanted in _wanted_of(request, by_id, name_of).items():
+        if len(asked) + len(session.partitions) > MOST_PARTITIONS:
+            self.close(session.session_id)  # as if it had been evicted: the client starts anew
+            raise ApiError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+        for key, wanted in asked.items():
             known = session.partitions.get(key)
             if known is None:
                 session.partitions[key] = wanted
@@ -210,7 +224,10 @@ class FetchSessions:
 
     def _make_room(self, is_follower: bool, size: int, now_ms: float) -> bool:
         """Whether there is a free slot, if need be by evicting a session."""
-        if len(self._sessions) < self._slots():
+        if size > MOST_PARTITIONS:
+            return False
+        has_room = self.partition_count + size <= MOST_PARTITIONS_IN_ALL
+        if has_room and len(self._sessions) < self._slots():
             return True
         if not self._sessions:
             return False
@@ -222,6 +239,8 @@ class FetchSessions:
             aged = now_ms - victim.created_ms > EVICTION_MS
             if not outranks and not (same_rank and size > len(victim.partitions) and aged):
                 return False
+        if not has_room and size > len(victim.partitions):
+            return False
         self.close(victim.session_id)
         self.evicted_count += 1
         return True
@@ -234,17 +253,42 @@ def replica_id_of(request: FetchRequest) -> int:
     return request.replica_id
 
 
-def _wanted_of(
+def wanted_of(
     request: FetchRequest, by_id: bool, name_of: Callable[[Uuid], str | None]
 ) -> dict[Key, Wanted]:
+    """What a request names."""
     found: dict[Key, Wanted] = {}
     for topic in request.topics:
-        name = name_of(topic.topic_id) if by_id else topic.topic
-        key = topic.topic_id if by_id else topic.topic
-        topic_id = topic.topic_id if by_id else ZERO_UUID
-        for data in topic.partitions:
-            found[key, data.partition] = Wanted(name, topic_id, data)
+        _add_topic(found, topic, by_id, name_of)
     return found
+
+
+def wanted_in_steps(
+    request: FetchRequest, by_id: bool, name_of: Callable[[Uuid], str | None]
+) -> Steps[dict[Key, Wanted]]:
+    """The same of a request that names many."""
+    found: dict[Key, Wanted] = {}
+    for topic in request.topics:
+        for at in range(0, len(topic.partitions), PARTITIONS_OF_A_STEP):
+            few = topic.partitions[at : at + PARTITIONS_OF_A_STEP]
+            part = FetchTopic(topic=topic.topic, topic_id=topic.topic_id, partitions=few)
+            _add_topic(found, part, by_id, name_of)
+            yield
+        yield
+    return found
+
+
+def _add_topic(
+    found: dict[Key, Wanted],
+    topic: FetchTopic,
+    by_id: bool,
+    name_of: Callable[[Uuid], str | None],
+) -> None:
+    name = name_of(topic.topic_id) if by_id else topic.topic
+    key = topic.topic_id if by_id else topic.topic
+    topic_id = topic.topic_id if by_id else ZERO_UUID
+    for data in topic.partitions:
+        found[key, data.partition] = Wanted(name, topic_id, data)
 
 
 def _take_over(known: Wanted, wanted: Wanted) -> None:

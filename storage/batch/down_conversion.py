@@ -6,12 +6,17 @@ that zstd has no place in formats 0 and 1. Batches already in an old enough form
 they are. Up-conversion happens on append (`rewriting`).
 """
 
+from collections.abc import Generator
+from typing import Final
+
 from barnabas.storage.batch.compression import DEFAULT_LIMIT_BYTES, Codec
 from barnabas.storage.batch.decoder import decode_batch
 from barnabas.storage.batch.header import MAGIC_V2, BatchHeader, Buffer, walk
-from barnabas.storage.batch.legacy import build_message_set
-from barnabas.storage.batch.records import Record
+from barnabas.storage.batch.legacy import MessageSet
 from barnabas.storage.errors import UnsupportedCodec
+
+RECORDS_OF_A_STEP: Final = 64
+Steps = Generator[None, None, bytes]
 
 
 def down_convert(
@@ -24,36 +29,57 @@ def down_convert(
     batches keep them. A batch cut short at the end is left out. May return no bytes at all.
     Raises UnsupportedCodec for zstd, CorruptBatch for what cannot be read.
     """
+    steps = down_convert_in_steps(buffer, to_magic, first_offset, limit_bytes)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as stop:
+            return bytes(stop.value)
+
+
+def down_convert_in_steps(
+    buffer: Buffer, to_magic: int, first_offset: int, limit_bytes: int = DEFAULT_LIMIT_BYTES
+) -> Steps:
+    """The same as a generator that yields after every few records, and returns the bytes."""
     out = bytearray()
     view = memoryview(buffer)
     for header in walk(buffer, partial_tail=True):
+        yield
         if header.is_control:
             continue
         if header.magic <= to_magic:
             out += view[header.position : header.end]
         else:
-            out += _convert_batch(buffer, header, to_magic, first_offset, limit_bytes)
+            yield from _convert_batch(out, buffer, header, to_magic, first_offset, limit_bytes)
     return bytes(out)
 
 
 def _convert_batch(
-    buffer: Buffer, header: BatchHeader, to_magic: int, first_offset: int, limit_bytes: int
-) -> bytearray:
+    out: bytearray,
+    buffer: Buffer,
+    header: BatchHeader,
+    to_magic: int,
+    first_offset: int,
+    limit_bytes: int,
+) -> Generator[None, None, None]:
     if header.codec == Codec.ZSTD:
         raise UnsupportedCodec("zstd needs message format 2", offset=header.base_offset)
-    records: list[Record] = [
-        record
-        for record in decode_batch(buffer, header, limit_bytes)
-        if header.codec or record.offset >= first_offset
-    ]
     append_time_ms = header.max_timestamp if header.is_log_append_time else None
-    return build_message_set(
-        records, to_magic, codec=header.codec, log_append_time_ms=append_time_ms
-    )
+    messages = MessageSet(to_magic, header.codec, append_time_ms)
+    for number, record in enumerate(decode_batch(buffer, header, limit_bytes)):
+        if header.codec or record.offset >= first_offset:
+            messages.add(record)
+        if number % RECORDS_OF_A_STEP == 0:
+            yield
+    out += messages.finish()
 
 
-def needs_down_conversion(buffer: Buffer, to_magic: int) -> bool:
-    """Is any whole batch in a newer format than the consumer knows?"""
-    if to_magic >= MAGIC_V2:
-        return False
-    return any(header.magic > to_magic for header in walk(buffer, partial_tail=True))
+def needs_down_conversion(buffer: Buffer, to_magic: int) -> Generator[None, None, bool]:
+    """Is any whole batch in a newer format than the consumer knows? In steps."""
+    if to_magic < MAGIC_V2:
+        for number, header in enumerate(walk(buffer, partial_tail=True)):
+            if header.magic > to_magic:
+                return True
+            if number % RECORDS_OF_A_STEP == 0:
+                yield
+    return False

@@ -8,7 +8,7 @@ bit 3 says so. librdkafka once left the wrapper's offset 0: then inner offsets s
 """
 
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from struct import Struct
 from typing import Final
 
@@ -159,36 +159,72 @@ def build_message_set(
     Record headers have no place in these formats and are left out; with `log_append_time_ms`
     (format 1) all messages carry that timestamp.
     """
-    if not records:
-        return bytearray()
-    appended = log_append_time_ms is not None and magic == MAGIC_V1
-    attributes = LOG_APPEND_TIME if appended else 0
-    if codec == Codec.NONE:
-        return _plain_messages(records, magic, 0, attributes, log_append_time_ms)
-    base_offset = records[0].offset if magic == MAGIC_V1 else 0
-    inner = _plain_messages(records, magic, base_offset, attributes, log_append_time_ms)
-    value = compress(codec, inner, level, format_0=magic == MAGIC_V0)
-    timestamp = log_append_time_ms
-    if timestamp is None:
-        timestamp = max(record.timestamp for record in records)
-    out = bytearray()
-    append_message(out, magic, records[-1].offset, timestamp, None, value, attributes | codec)
-    return out
-
-
-def _plain_messages(
-    records: Iterable[Record],
-    magic: int,
-    base_offset: int,
-    attributes: int,
-    log_append_time_ms: int | None,
-) -> bytearray:
-    out = bytearray()
+    messages = MessageSet(magic, codec, log_append_time_ms, level)
     for record in records:
-        timestamp = record.timestamp if log_append_time_ms is None else log_append_time_ms
-        offset = record.offset - base_offset
-        append_message(out, magic, offset, timestamp, record.key, record.value, attributes)
-    return out
+        messages.add(record)
+    return messages.finish()
+
+
+class MessageSet:
+    """`build_message_set` record by record."""
+
+    __slots__ = (
+        "_attributes",
+        "_base_offset",
+        "_codec",
+        "_last_offset",
+        "_level",
+        "_log_append_time_ms",
+        "_magic",
+        "_max_timestamp",
+        "_out",
+    )
+
+    def __init__(
+        self,
+        magic: int,
+        codec: int = Codec.NONE,
+        log_append_time_ms: int | None = None,
+        level: int | None = None,
+    ) -> None:
+        self._magic = magic
+        self._codec = codec
+        self._level = level
+        self._log_append_time_ms = log_append_time_ms
+        appended = log_append_time_ms is not None and magic == MAGIC_V1
+        self._attributes = LOG_APPEND_TIME if appended else 0
+        self._out = bytearray()
+        # Inner offsets of a wrapper of format 1 are relative to its first record's.
+        self._base_offset = 0
+        self._last_offset = -1
+        self._max_timestamp = log_append_time_ms
+
+    def add(self, record: Record) -> None:
+        """The next record."""
+        if not self._out and self._codec and self._magic == MAGIC_V1:
+            self._base_offset = record.offset
+        timestamp = self._log_append_time_ms
+        if timestamp is None:
+            timestamp = record.timestamp
+            if self._max_timestamp is None or timestamp > self._max_timestamp:
+                self._max_timestamp = timestamp
+        self._last_offset = record.offset
+        offset = record.offset - self._base_offset
+        append_message(
+            self._out, self._magic, offset, timestamp, record.key, record.value, self._attributes
+        )
+
+    def finish(self) -> bytearray:
+        """The messages, or the wrapper that holds them; nothing for no records."""
+        if not self._out or self._codec == Codec.NONE:
+            return self._out
+        value = compress(self._codec, self._out, self._level, format_0=self._magic == MAGIC_V0)
+        attributes = self._attributes | self._codec
+        out = bytearray()
+        append_message(
+            out, self._magic, self._last_offset, self._max_timestamp or 0, None, value, attributes
+        )
+        return out
 
 
 def stamp_legacy(

@@ -9,6 +9,7 @@ import pytest
 
 from barnabas.server.replication.partition import Partition
 from barnabas.server.testing.broker import Broker
+from barnabas.storage.batch.decoder import decode_all
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
@@ -317,6 +318,24 @@ def test_the_clients_leader_epoch_is_checked(current: int, code: int) -> None:
             )
             (answer,) = client.call(request, 11).responses[0].partitions
             assert answer.error_code == code
+
+
+@pytest.mark.parametrize("version", range(4))
+def test_what_is_converted_for_one_answer_is_bounded(
+    broker: Broker, client: RawClient, version: int
+) -> None:
+    """An old consumer reads 4 MB of small records: a megabyte at a time, and misses nothing."""
+    topic = broker.create_topic(unique("converted"))
+    for _ in range(8):
+        produce(client, topic, make_batch(*[b"v" * 100] * 4_000))
+    sizes, offsets = [], list[int]()
+    while len(offsets) < 32_000:
+        wanted = (topic, 0, len(offsets), 1 << 24)
+        answer = fetched(fetch(client, wanted, max_bytes=1 << 24, version=version))[topic, 0]
+        sizes.append(len(data_of(answer)))
+        offsets += [record.offset for record in decode_all(data_of(answer))]
+    assert offsets == list(range(32_000))
+    assert max(sizes) < 2 << 20
 
 
 class _Counting(dict[tuple[str, int], Partition]):

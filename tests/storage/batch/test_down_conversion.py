@@ -8,12 +8,17 @@ from barnabas.storage.batch.builder import build_batch, build_end_transaction_ma
 from barnabas.storage.batch.compression import Codec
 from barnabas.storage.batch.control_records import EndTransactionMarker
 from barnabas.storage.batch.decoder import decode_all
-from barnabas.storage.batch.down_conversion import down_convert, needs_down_conversion
+from barnabas.storage.batch.down_conversion import (
+    down_convert,
+    down_convert_in_steps,
+    needs_down_conversion,
+)
 from barnabas.storage.batch.header import walk
 from barnabas.storage.batch.legacy import build_message_set
 from barnabas.storage.batch.records import Record
 from barnabas.storage.errors import UnsupportedCodec
 from tests.storage.golden_batches import golden_logs
+from tests.wire.steps import finished
 
 CODECS = [Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4]
 
@@ -39,15 +44,15 @@ def test_format_2_to_older(magic: int, codec: Codec) -> None:
     converted = down_convert(batch, magic, 10)
     assert list(decode_all(converted)) == expected(records(), magic)
     assert {(h.magic, h.codec) for h in walk(converted)} == {(magic, codec)}
-    assert not needs_down_conversion(converted, magic)
+    assert not finished(needs_down_conversion(converted, magic)).value
 
 
 @pytest.mark.parametrize("codec", CODECS)
 def test_format_1_to_0_and_back_needs_no_conversion(codec: Codec) -> None:
     sent = expected(records(), 1)
     messages = build_message_set(sent, 1, codec=codec)
-    assert needs_down_conversion(messages, 0)
-    assert not needs_down_conversion(messages, 1)
+    assert finished(needs_down_conversion(messages, 0)).value
+    assert not finished(needs_down_conversion(messages, 1)).value
     assert list(decode_all(down_convert(messages, 0, 0))) == expected(sent, 0)
     assert down_convert(messages, 1, 0) == messages
     older = build_message_set(sent, 0, codec=codec)
@@ -97,3 +102,12 @@ def test_a_topic_of_all_three_formats() -> None:
             (r.offset, r.key, r.value) for r in sent
         ]
         assert [r.timestamp for r in converted] == [r.timestamp if magic else -1 for r in sent]
+
+
+def test_a_batch_of_many_records_is_converted_in_steps() -> None:
+    many = [Record(n, 0, b"k", b"v") for n in range(5_000)]
+    for codec in (Codec.NONE, Codec.GZIP):
+        batch = build_batch(many, codec=codec)
+        converted = finished(down_convert_in_steps(batch, 1, 0))
+        assert converted.steps >= 5_000 // 100
+        assert [r.offset for r in decode_all(converted.value)] == list(range(5_000))

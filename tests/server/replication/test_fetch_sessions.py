@@ -1,0 +1,85 @@
+"""The cache of fetch sessions: bounded by sessions and by their partitions."""
+
+import pytest
+
+from barnabas.server.core.errors import ApiError
+from barnabas.server.replication.fetch_sessions import (
+    EVICTION_MS,
+    MOST_PARTITIONS,
+    MOST_PARTITIONS_IN_ALL,
+    FetchSessions,
+    Session,
+    wanted_in_steps,
+    wanted_of,
+)
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
+from barnabas.wire.uuids import Uuid
+from tests.wire.steps import finished
+
+
+def nobody(_: Uuid) -> None:
+    return None
+
+
+def request(
+    partitions: range, session: tuple[int, int] = (0, 0), forgotten: range = range(0)
+) -> FetchRequest:
+    wanted = [FetchPartition(partition=n, partition_max_bytes=1) for n in partitions]
+    return FetchRequest(
+        session_id=session[0],
+        session_epoch=session[1],
+        topics=[FetchTopic(topic="t", partitions=wanted)],
+        forgotten_topics_data=[ForgottenTopic(topic="t", partitions=list(forgotten))],
+    )
+
+
+def begin(sessions: FetchSessions, asked: FetchRequest, now_ms: float = 0) -> Session | None:
+    wanted = wanted_of(asked, False, nobody)
+    return sessions.begin(asked, False, wanted, nobody, now_ms)[0]
+
+
+def test_partitions_that_nobody_knows_are_kept_like_others() -> None:
+    """As Kafka does: the session answers for them each time, they may come to be."""
+    sessions = FetchSessions(lambda: 10)
+    session = begin(sessions, request(range(3)))
+    assert session is not None
+    assert [index for _, index in session.partitions] == [0, 1, 2]
+
+
+def test_a_session_of_too_many_partitions_is_not_opened() -> None:
+    sessions = FetchSessions(lambda: 10)
+    assert begin(sessions, request(range(MOST_PARTITIONS + 1))) is None
+    assert begin(sessions, request(range(MOST_PARTITIONS))) is not None
+    assert (len(sessions), sessions.partition_count) == (1, MOST_PARTITIONS)
+
+
+def test_a_session_that_grows_too_large_is_forgotten() -> None:
+    sessions = FetchSessions(lambda: 10)
+    session = begin(sessions, request(range(MOST_PARTITIONS)))
+    assert session is not None
+    more = request(range(MOST_PARTITIONS, MOST_PARTITIONS + 1), (session.session_id, 1))
+    with pytest.raises(ApiError) as caught:
+        begin(sessions, more)
+    assert caught.value.code is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert len(sessions) == 0
+
+
+def test_all_sessions_together_have_so_many_partitions() -> None:
+    sessions = FetchSessions(lambda: 1000)
+    size = MOST_PARTITIONS_IN_ALL // 10
+    opened = [begin(sessions, request(range(size))) for _ in range(11)]
+    assert [each is None for each in opened] == [False] * 10 + [True]
+    # What has been unused for two minutes yields, to one that fits into its place.
+    late_ms = EVICTION_MS + 1
+    assert begin(sessions, request(range(size + 1)), late_ms) is None
+    assert begin(sessions, request(range(size)), late_ms) is not None
+    assert sessions.partition_count <= MOST_PARTITIONS_IN_ALL
+    assert sessions.evicted_count == 1
+
+
+def test_what_a_large_request_names_is_gathered_in_steps() -> None:
+    asked = request(range(3_000))
+    gathered = finished(wanted_in_steps(asked, False, nobody))
+    assert gathered.steps >= 10
+    assert list(gathered.value) == list(wanted_of(asked, False, nobody))
