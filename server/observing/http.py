@@ -1,72 +1,52 @@
 """A small HTTP/1.1 responder on the event loop: /metrics, /health and what else is added.
 
-It serves the operator of this broker, not the world: requests of up to 1 MiB, one after the other
-on a connection, no chunked bodies, no TLS. A request it cannot read is answered 400 and the
-connection closed.
+It serves the operator of this broker, not the world: a bounded number of connections, requests of
+up to 1 MiB, one after the other on a connection, a bounded time for each to arrive and for each
+answer to be taken, no TLS. What is not HTTP, or not for us, is refused by its status, and the
+connection closed. `http_connection` speaks the protocol.
 
-    http = HttpServer(); http.add("GET", "/health", handler); await http.start("127.0.0.1", 0)
+    http = HttpServer(print); http.add("GET", "/health", handler); await http.start("127.0.0.1", 0)
 
 A path that ends in `/` takes every path below it.
 """
 
 import asyncio
 import inspect
-import json
 import os
 from collections.abc import Awaitable, Callable
-from http import HTTPStatus
-from typing import NamedTuple
-from urllib.parse import parse_qsl, urlsplit
 
-MOST_REQUEST_BYTES = 1 << 20
-MOST_HEAD_BYTES = 16 << 10
-READ_TIMEOUT_S = 30.0
+from barnabas.server.http_connection import (
+    HttpConnection,
+    HttpLimits,
+    HttpRequest,
+    HttpResponse,
+    Refused,
+)
 
-
-class HttpRequest(NamedTuple):
-    """What was asked: path and query are decoded as far as needed, the body is bytes.
-
-    `content_type` is lower case and without parameters.
-    """
-
-    method: str
-    path: str
-    query: dict[str, str]
-    body: bytes
-    content_type: str = ""
-
-
-class HttpResponse(NamedTuple):
-    """What is answered."""
-
-    status: int
-    body: bytes
-    content_type: str = "text/plain; charset=utf-8"
-
-    @staticmethod
-    def text(body: str, status: int = 200) -> "HttpResponse":
-        """Plain text."""
-        return HttpResponse(status, body.encode())
-
-    @staticmethod
-    def json(body: object, status: int = 200) -> "HttpResponse":
-        """Anything that JSON can hold."""
-        return HttpResponse(status, json.dumps(body).encode() + b"\n", "application/json")
-
+__all__ = ["HttpLimits", "HttpRequest", "HttpResponse", "HttpServer", "Refused"]
 
 Handler = Callable[[HttpRequest], HttpResponse | Awaitable[HttpResponse]]
+Guard = Callable[[HttpRequest], None]
+"""Looks at a request before its handler does; raises Refused."""
 
 
-class BadRequest(Exception):
-    """A request that is not HTTP as it is spoken here; the text tells the client why."""
+LIMITS = HttpLimits()
 
 
 class HttpServer:
     """Routes and the listening socket; `on_error` gets what a handler raised."""
 
-    def __init__(self, on_error: Callable[[Exception], object]) -> None:
+    def __init__(
+        self,
+        on_error: Callable[[Exception], object],
+        *,
+        guard: Guard = lambda request: None,
+        limits: HttpLimits = LIMITS,
+    ) -> None:
         self._routes: dict[tuple[str, str], Handler] = {}
         self._on_error = on_error
+        self._guard = guard
+        self._limits = limits
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
         self.port = -1
@@ -78,9 +58,7 @@ class HttpServer:
     async def start(self, host: str, port: int) -> int:
         """Listen, and answer the port bound; raises OSError."""
         try:
-            self._server = await asyncio.start_server(
-                self._serve, host, port, limit=MOST_HEAD_BYTES
-            )
+            self._server = await asyncio.start_server(self._serve, host, port)
         except OSError as error:  # asyncio puts a sentence of its own in strerror
             if error.errno is None or error.errno <= 0:
                 raise
@@ -102,29 +80,35 @@ class HttpServer:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
+        connection = HttpConnection(reader, writer, self._limits)
+        excess = len(self._connections) - self._limits.most_connections
         self._connections.add(task)
         try:
-            await self._converse(reader, writer)
-        except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass  # gone, silent for too long, or the broker stops
+            if excess < 0:
+                await self._converse(connection)
+            elif excess < self._limits.most_connections:
+                await connection.refuse(Refused("too many connections", 503))
+        except (OSError, TimeoutError, asyncio.CancelledError):
+            pass  # gone, too slow, or the broker stops
+        except Exception as error:
+            self._on_error(error)
         finally:
             self._connections.discard(task)
+            if writer.transport.get_write_buffer_size():
+                writer.transport.abort()  # it has had its time
             writer.close()
 
-    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        keep = True
-        while keep:
+    async def _converse(self, connection: HttpConnection) -> None:
+        while True:
             try:
-                async with asyncio.timeout(READ_TIMEOUT_S):
-                    request, keep = await _read_request(reader)
-            except BadRequest as refusal:
-                keep, response = False, HttpResponse.text(f"{refusal}\n", 400)
-                writer.write(_head(response, keep) + response.body)
-            else:
-                response = await self._answer(request)
-                body = b"" if request.method == "HEAD" else response.body
-                writer.write(_head(response, keep) + body)
-            await writer.drain()
+                request = await connection.read_request()
+                if request is None:
+                    return
+                self._guard(request)
+            except Refused as refusal:
+                return await connection.refuse(refusal)
+            if not await connection.answer(await self._answer(request)):
+                return
 
     async def _answer(self, request: HttpRequest) -> HttpResponse:
         handler = self._find(request.method, request.path)
@@ -154,49 +138,3 @@ class HttpServer:
             return HttpResponse.text(f"{request.path} takes {', '.join(methods)}\n", 405)
         paths = ", ".join(sorted({path for _, path in self._routes}))
         return HttpResponse.text(f"nothing at {request.path}; there is {paths}\n", 404)
-
-
-async def _read_request(reader: asyncio.StreamReader) -> tuple[HttpRequest, bool]:
-    """The next request, and whether the connection stays open after it."""
-    try:
-        head = await reader.readuntil(b"\r\n\r\n")
-    except asyncio.LimitOverrunError:
-        raise BadRequest(f"more than {MOST_HEAD_BYTES} bytes of headers") from None
-    first, *lines = head[:-4].decode("latin-1").split("\r\n")
-    method, _, rest = first.partition(" ")
-    target, _, version = rest.rpartition(" ")
-    if not target.startswith("/") or version not in ("HTTP/1.1", "HTTP/1.0"):
-        raise BadRequest("this is not HTTP/1.1")
-    headers = {name.strip().lower(): value.strip() for name, _, value in map(_colon, lines)}
-    body = await reader.readexactly(_body_length(headers))
-    url = urlsplit(target)
-    connection = headers.get("connection", "").lower()
-    keep = connection != "close" and (version == "HTTP/1.1" or connection == "keep-alive")
-    content_type = headers.get("content-type", "").partition(";")[0].strip().lower()
-    query = dict(parse_qsl(url.query))
-    return HttpRequest(method, url.path, query, body, content_type), keep
-
-
-def _colon(line: str) -> tuple[str, str, str]:
-    return line.partition(":")
-
-
-def _body_length(headers: dict[str, str]) -> int:
-    if "transfer-encoding" in headers:
-        raise BadRequest("send the body with a Content-Length, not in chunks")
-    text = headers.get("content-length", "0")
-    if not text.isdecimal():
-        raise BadRequest(f"Content-Length {text} is not a number")
-    if int(text) > MOST_REQUEST_BYTES:
-        raise BadRequest(f"a body of {text} bytes; {MOST_REQUEST_BYTES} is the most")
-    return int(text)
-
-
-def _head(response: HttpResponse, keep: bool) -> bytes:
-    phrase = HTTPStatus(response.status).phrase
-    return (
-        f"HTTP/1.1 {response.status} {phrase}\r\n"
-        f"Content-Type: {response.content_type}\r\n"
-        f"Content-Length: {len(response.body)}\r\n"
-        f"Connection: {'keep-alive' if keep else 'close'}\r\n\r\n"
-    ).encode()

@@ -245,6 +245,7 @@ class TypedSettings:
     barnabas_http_port: int
     barnabas_http_host: str
     barnabas_http_control: bool
+    barnabas_http_hosts: tuple[str, ...]
     barnabas_log_level: str
     barnabas_pose_as: str
     barnabas_registry_sync: bool

@@ -3,8 +3,9 @@
     POST /control/faults {"api": "OFFSET_COMMIT", "action": "error", ...}  ->  {"id": 1, ...}
     a refusal  ->  400, 404, 405, 409 or 504 and {"error": "one sentence"}
 
-A POST has to call itself application/json, even without a body. No web page can make it do that
-for another's port: a browser open on the same machine cannot be made to stop somebody's broker.
+No web page can make a browser open on the same machine stop somebody's broker: a POST has to call
+itself application/json, even without a body; a Host that is not ours (`http_guard`) and an Origin
+of another's are refused.
 """
 
 import json
@@ -12,6 +13,7 @@ from collections.abc import Mapping
 from typing import NoReturn
 
 from barnabas.server.core.startup import StartFailed
+from barnabas.server.http_guard import our_hosts_only
 from barnabas.server.observing.http import HttpRequest, HttpResponse, HttpServer
 from barnabas.server.observing.sources import Scrape
 from barnabas.server.testing.commands import perform
@@ -24,7 +26,8 @@ UNSUPPORTED_TYPE = 415
 async def open_control(host: Host, address: str, port: int) -> HttpServer:
     """Serve the control, and what is to be observed. Raises OSError; the caller stops it."""
     log = host.logs.room("http")
-    server = HttpServer(lambda error: log.unexpected("a request failed", error))
+    guard = our_hosts_only([address, *host.config.barnabas_http_hosts])
+    server = HttpServer(lambda error: log.unexpected("a request failed", error), guard=guard)
 
     async def control(request: HttpRequest) -> HttpResponse:
         return await _answer(host, request)

@@ -8,6 +8,9 @@ barnabas.http.host string 127.0.0.1 medium [non-empty]
 barnabas.http.control boolean false medium
     Whether that port also takes commands: faults, the clock, snapshots, stop and start, as
     tests want them. Whoever reaches the port can give them.
+barnabas.http.hosts list "" medium
+    Names, besides localhost and that address, by which programs may call a port with a control;
+    any other Host is refused, lest a web page gives commands.
 barnabas.log.level string info medium cluster-wide [log-levels]
     What is logged: error, warn, info, debug or trace, and exceptions by room, as
     info,replication=debug.

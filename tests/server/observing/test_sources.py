@@ -19,7 +19,7 @@ from tests.server.raw_client import RawClient
 
 async def _get(port: int, path: str) -> tuple[int, str]:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(f"GET {path} HTTP/1.1\r\nConnection: close\r\n\r\n".encode())
+    writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
     answer = (await asyncio.wait_for(reader.read(), 10)).decode()
     writer.close()
     head, _, body = answer.partition("\r\n\r\n")

@@ -165,3 +165,52 @@ def test_a_port_that_is_taken_is_said(broker: barnabas.Broker) -> None:
     port = broker.control_url.rpartition(":")[2]
     with pytest.raises(StartFailed, match=f"cannot serve HTTP on 127.0.0.1:{port}: Address al"):
         barnabas.Broker({**CONTROL, "barnabas.http.port": port}).start()
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "status"),
+    [
+        ("127.0.0.1", None, 200),
+        ("localhost:80", None, 200),
+        ("LOCALHOST.", None, 200),
+        ("broker.localhost", None, 200),
+        ("[::1]:8080", None, 200),
+        ("127.8.8.8", None, 200),
+        ("docker-host:8080", None, 200),
+        ("127.0.0.1:8080", "http://127.0.0.1:8080", 200),
+        ("evil.example", None, 403),
+        ("evil.example:8080", "http://evil.example:8080", 403),
+        ("127.0.0.1.evil.example", None, 403),
+        ("localhost.evil.example", None, 403),
+        ("notlocalhost", None, 403),
+        ("10.0.0.1", None, 403),
+        ("[::1", None, 403),
+        ("localhost:80:80", None, 403),
+        ("localhost@evil.example", None, 403),
+        ("", None, 403),
+        ("127.0.0.1:8080", "http://evil.example", 403),
+        ("127.0.0.1:8080", "https://127.0.0.1:8080", 403),
+        ("127.0.0.1:8080", "http://127.0.0.1:8081", 403),
+        ("127.0.0.1:8080", "null", 403),
+    ],
+)
+@pytest.mark.parametrize("path", ["/control/clock", "/metrics", "/health"])
+def test_no_page_of_somebody_else_is_answered(
+    path: str, host: str, origin: str | None, status: int, guarded: int
+) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", guarded, timeout=20)
+    headers = {"Host": host, **({"Origin": origin} if origin is not None else {})}
+    try:
+        connection.request("GET", path, headers=headers)
+        response = connection.getresponse()
+        said = response.read()
+    finally:
+        connection.close()
+    assert (response.status, b"now_ms" in said) == (status, status == 200 and "clock" in path)
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[int]:
+    """The port of a control that may also be called by another name."""
+    with barnabas.Broker({**CONTROL, "barnabas.http.hosts": "docker-host"}) as broker:
+        yield int(broker.control_url.rpartition(":")[2])
