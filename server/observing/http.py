@@ -15,7 +15,7 @@ import inspect
 import os
 from collections.abc import Awaitable, Callable
 
-from barnabas.server.http_connection import (
+from barnabas.server.observing.http_connection import (
     HttpConnection,
     HttpLimits,
     HttpRequest,

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from typing import NoReturn
 
 from barnabas.server.core.startup import StartFailed
-from barnabas.server.http_guard import our_hosts_only
 from barnabas.server.observing.http import HttpRequest, HttpResponse, HttpServer
+from barnabas.server.observing.http_guard import our_hosts_only
 from barnabas.server.observing.sources import Scrape
 from barnabas.server.testing.commands import perform
 from barnabas.server.testing.host import Host
