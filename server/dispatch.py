@@ -136,7 +136,6 @@ class Dispatcher:
         connection = context.connection
         if connection.closed:
             return
-        connection.frames.give_away()
         task = asyncio.get_running_loop().create_task(self._turns.run(work))
         self._tasks.add(task)
         connection.park(_TaskPending(task))

@@ -2,7 +2,9 @@
 
 `FrameBuffer` is one growable buffer: a socket reads into `writable()`, `received` says how
 much came, and `next_frame` hands out whole frames as views that stay good until the next
-call of `writable`. Unread bytes move only when there is no room behind them.
+call of `writable`. While the request of the last frame is still in progress a socket reads into
+`writable_behind()`, which leaves that frame as it is, for as long as somebody holds its view.
+Unread bytes move only when there is no room behind them.
 """
 
 import struct
@@ -54,6 +56,15 @@ class FrameBuffer:
             self._make_room(wanted)
         return self._view[self._end :]
 
+    def writable_behind(self) -> memoryview:
+        """The same, while the last frame is in use: without room behind it, in a new buffer."""
+        wanted = self._missing_bytes()
+        if len(self._buffer) - self._end < wanted:
+            if self._start:  # a frame lies before what is waiting
+                self._leave_buffer()
+            self._make_room(wanted)
+        return self._view[self._end :]
+
     def received(self, count: int) -> None:
         """`count` bytes have been put into what `writable` gave."""
         self._end += count
@@ -100,17 +111,6 @@ class FrameBuffer:
         at = self._start + LENGTH_BYTES
         return int.from_bytes(self._buffer[at : at + 2], "big", signed=True)
 
-    def give_away(self) -> None:
-        """Leave the buffer to who holds the last frame, which is served later than it came.
-
-        What has come behind that frame moves into a buffer of its own.
-        """
-        waiting = self._end - self._start
-        fresh = bytearray(max(waiting, FIRST_BYTES))
-        fresh[:waiting] = self._view[self._start : self._end]
-        self._buffer, self._view = fresh, memoryview(fresh)
-        self._start, self._end = 0, waiting
-
     def clear(self) -> None:
         """Give the memory back."""
         self._view = memoryview(b"")
@@ -134,6 +134,14 @@ class FrameBuffer:
             return FIRST_BYTES // 4
         missing = LENGTH_BYTES + length - waiting
         return max(FIRST_BYTES // 4, missing)
+
+    def _leave_buffer(self) -> None:
+        """What waits moves into a new buffer; the old one is that of who holds views of it."""
+        waiting = self._end - self._start
+        fresh = bytearray(max(waiting, FIRST_BYTES))
+        fresh[:waiting] = self._view[self._start : self._end]
+        self._buffer, self._view = fresh, memoryview(fresh)
+        self._start, self._end = 0, waiting
 
     def _make_room(self, wanted: int) -> None:
         """Move what is waiting to the front; grow, by doubling, if the frame needs it.

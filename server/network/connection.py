@@ -3,6 +3,8 @@
 Raw non-blocking socket on the event loop. What keeps a client from hurting the broker:
 
 * One request at a time. The next stays in the buffer until the answer of this one is queued.
+* A request owns its bytes until it is answered, however late (parked, delayed by a fault, worked
+  on by a task): meanwhile what comes is read behind its frame, or into another buffer.
 * While a request is parked the next frame is still read (a long poll gives way to it, and a
   closed socket is noticed), then reading stops until the parked one is answered.
 * While answers wait in the outbox nothing more is read: a client that does not read its
@@ -189,8 +191,9 @@ class Connection:
 
     def _readable(self) -> None:
         frames = self.frames
+        room = frames.writable() if self._pending is None else frames.writable_behind()
         try:
-            count = self.sock.recv_into(frames.writable())
+            count = self.sock.recv_into(room)
         except BlockingIOError:
             return
         except OSError as error:

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import struct
+import threading
 import time
 from collections.abc import Callable, Iterator
 
@@ -110,4 +111,63 @@ def test_a_socket_that_takes_more_does_not_start_what_is_behind_a_parked_request
     late = read(loop, client, 4 + ANSWER_BYTES)
     assert loop.run_until_complete(asyncio.wait_for(late, TIMEOUT_S)).startswith(b"late")
     assert server.seen == [b"first", b"park", b"behind"]
+    server.connection.close("the test is over")
+
+
+class Keeper(Server):
+    """Parks every request, and keeps the view of its frame as who serves it later does."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, sock: socket.socket) -> None:
+        super().__init__(loop, sock)
+        self.frame = memoryview(b"")
+
+    def process(self, connection: Connection, frame: memoryview) -> None:
+        self.frame = frame
+        self.parked.append(connection)
+        connection.park(self)
+
+
+@pytest.mark.parametrize("size", [10, 5_000, 16_000, 60_000])
+def test_a_request_served_late_still_has_its_bytes(
+    loop: asyncio.AbstractEventLoop, pair: Pair, size: int
+) -> None:
+    client, sock = pair
+    server = Keeper(loop, sock)
+    bodies = [bytes([number]) * size for number in range(6)]
+    client.sendall(frames(bodies[0]))
+    for number, body in enumerate(bodies):
+        run_until(loop, lambda: bool(server.parked))
+        for behind in bodies[number + 1 : number + 2]:
+            sending = threading.Thread(target=client.sendall, args=(frames(behind),))
+            sending.start()
+            run_until(loop, server.connection.frames.has_frame)
+            sending.join(TIMEOUT_S)
+        assert server.frame == body
+        server.answer_parked()
+    server.connection.close("the test is over")
+
+
+class Glancer(Server):
+    """Answers every request at once; notes which buffers their frames lie in."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, sock: socket.socket) -> None:
+        super().__init__(loop, sock)
+        self.buffers: set[int] = set()
+        self.count = 0
+
+    def process(self, connection: Connection, frame: memoryview) -> None:
+        self.buffers.add(id(frame.obj))
+        self.count += 1
+        connection.resume(None)
+
+
+def test_requests_that_are_answered_at_once_share_one_buffer(
+    loop: asyncio.AbstractEventLoop, pair: Pair
+) -> None:
+    client, sock = pair
+    server = Glancer(loop, sock)
+    for number in range(1, 101):
+        client.sendall(frames(b"x" * 1_000))
+        run_until(loop, lambda: server.count == number)  # noqa: B023
+    assert len(server.buffers) == 1
     server.connection.close("the test is over")

@@ -183,15 +183,37 @@ def test_a_bad_length_has_no_size(length: bytes) -> None:
     assert buffer.begun_bytes() == 0
 
 
-def test_a_frame_that_is_served_later_keeps_its_bytes() -> None:
+@pytest.mark.parametrize("seed", range(50))
+def test_a_frame_in_use_keeps_its_bytes_whatever_comes_behind_it(seed: int) -> None:
+    random_numbers = random.Random(seed)
+    bodies = [
+        random_numbers.randbytes(random_numbers.choice((0, 1, 60, 5_000, 20_000, 150_000)))
+        for _ in range(12)
+    ]
+    data, buffer, served = b"".join(map(frame, bodies)), FrameBuffer(), 0
+    while served < len(bodies):
+        view = buffer.next_frame()
+        for _ in range(random_numbers.randrange(4)):
+            room = buffer.writable() if view is None else buffer.writable_behind()
+            count = min(len(room), len(data), random_numbers.choice((1, 4_000, 1 << 20)))
+            room[:count], data = data[:count], data[count:]
+            buffer.received(count)
+        if view is not None:
+            assert view == bodies[served]
+            served += 1
+
+
+def test_what_comes_behind_a_frame_in_use_is_moved_a_few_times_only() -> None:
     buffer = FrameBuffer()
-    receive(buffer, frame(b"first") + frame(b"second") + frame(b"third")[:6])
-    first = buffer.next_frame()
-    buffer.give_away()
-    second = buffer.next_frame()
-    receive(buffer, frame(b"third")[6:])
-    for _ in range(3):
-        receive(buffer, frame(b"x" * 20_000))
-    assert first is not None and second is not None
-    assert [bytes(first), bytes(second)] == [b"first", b"second"]
-    assert [bytes(buffer.next_frame() or b"") for _ in range(2)] == [b"third", b"x" * 20_000]
+    receive(buffer, frame(b"in use"))
+    view, data = buffer.next_frame(), frame(bytes(3_000_000))
+    buffers, at = set(), 0
+    while at < len(data):
+        room, part = buffer.writable_behind(), data[at : at + 4_000]
+        room[: len(part)] = part
+        buffer.received(len(part))
+        at += len(part)
+        buffers.add(buffer.capacity_bytes)
+    assert view is not None and bytes(view) == b"in use"
+    assert whole(buffer) == [data[4:]]
+    assert len(buffers) <= 12  # doubled each time

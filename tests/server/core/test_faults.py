@@ -9,6 +9,7 @@ import pytest
 from barnabas.server.core.faults import Action, topic_partitions
 from barnabas.server.testing.broker import Broker
 from barnabas.server.testing.faults import AddedFault
+from barnabas.storage.batch.decoder import decode_batch
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
@@ -28,8 +29,18 @@ from barnabas.wire.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from barnabas.wire.messages.sasl_handshake import SaslHandshakeRequest
+from tests.server.names import unique
 from tests.server.raw_client import RawClient
-from tests.server.records import fetch_request, make_batch, produce, produce_request
+from tests.server.records import (
+    batches_of,
+    data_of,
+    fetch_request,
+    make_batch,
+    produce,
+    produce_request,
+    read,
+)
+from tests.server.waiting import wait_until
 
 
 @pytest.fixture(autouse=True)
@@ -86,6 +97,38 @@ def test_a_delayed_request_is_carried_out_when_its_time_comes(
     began = time.monotonic()
     assert answered(client, topic).responses[0].partitions[0].high_watermark == 1
     assert time.monotonic() - began >= 0.05
+
+
+@pytest.mark.parametrize("size", [10, 3_000, 100_000])
+@pytest.mark.parametrize("acks", [0, 1, -1])
+def test_delayed_produces_append_what_each_of_them_sent(
+    broker: Broker, client: RawClient, size: int, acks: int
+) -> None:
+    topic = broker.create_topic(unique("delayed"), 1, {"retention.ms": -1})
+    slow = broker.faults.add("delay", api="PRODUCE", delay_ms=60_000, times=None)
+    sent = [bytes([ord("a") + number]) * size for number in range(3)]
+    for number, value in enumerate(sent):
+        client.send(produce_request(topic, make_batch(value), acks=acks), 7, answered=acks != 0)
+        if number:  # it waits behind the one before, whose time comes now
+            wait_until(lambda: has_frame_waiting(broker))
+            broker.clock.advance("1 minute")
+        wait_until(lambda: slow.hits == number + 1)  # noqa: B023
+    broker.clock.advance("1 minute")
+    if acks:
+        answers = [client.receive().responses[0].partition_responses[0] for _ in sent]
+        assert [(each.error_code, each.base_offset) for each in answers] == [(0, 0), (0, 1), (0, 2)]
+    wait_until(lambda: read(client, topic).high_watermark == 3)
+    kept = read(client, topic)
+    data = data_of(kept)
+    assert [
+        record.value for each in batches_of(kept) for record in decode_batch(data, each)
+    ] == sent
+
+
+def has_frame_waiting(broker: Broker) -> bool:
+    """Whether a request has come whole that is not served yet."""
+    listening = broker.server.population.connections
+    return broker.call(lambda: any(each.frames.has_frame() for each in listening))
 
 
 def test_a_dropped_request_is_never_answered(broker: Broker, topic: str) -> None:
