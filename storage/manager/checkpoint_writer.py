@@ -18,6 +18,7 @@ of its own; a write in progress is overtaken, and begun anew.
 from functools import partial
 
 from barnabas.storage.directory.checkpoints import ALL, Offsets, build_offsets
+from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.disk.fs import replace_file, sync_directory, write_file
 from barnabas.storage.manager.data_directory import DataDirectory
 from barnabas.storage.manager.disk_work import DiskWork
@@ -97,14 +98,33 @@ class CheckpointWriter:
         for name in ALL:
             path = f"{directory.path}/{name}"
             if self._may_exceed(path, most):
-                offsets = directory.offsets_for(name)
-                for partition, offset in most.items():
-                    if partition in offsets:
-                        offsets[partition] = min(offsets[partition], offset)
-                replace_file(directory.fs, path, build_offsets(offsets), path + _LOWERED)
-                self._written[path] = offsets
-                if path in self._being_written:
-                    self._overtaken.add(path)
+                self._lower(directory, name, path, most)
+
+    def _lower(self, directory: DataDirectory, name: str, path: str, most: Offsets) -> None:
+        offsets = directory.offsets_for(name)
+        for partition, offset in most.items():
+            if partition in offsets:
+                offsets[partition] = min(offsets[partition], offset)
+        replace_file(directory.fs, path, build_offsets(offsets), path + _LOWERED)
+        self._written[path] = offsets
+        if path in self._being_written:
+            self._overtaken.add(path)
+
+    def forget(self, directory: DataDirectory, partition: TopicPartition) -> None:
+        """Let no checkpoint name a partition that is about to be made.
+
+        One of its name may have been deleted: what was noted of that would be taken for its own
+        after a crash, and records below the old log start for deleted. Raises OSError.
+        """
+        for name in ALL:
+            path = f"{directory.path}/{name}"
+            written = self._written.get(path, directory.checkpoints_read.get(name))
+            if (
+                written is None
+                or partition in written
+                or partition in self._being_written.get(path, ())
+            ):
+                self._lower(directory, name, path, {partition: 0})
 
     def _may_exceed(self, path: str, most: Offsets) -> bool:
         """Whether a file, or what is on its way into it, may name an offset above these."""

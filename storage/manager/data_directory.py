@@ -66,6 +66,10 @@ class DataDirectory(DataDirectoryFiles):
         """Told before logs are truncated: no checkpoint on the disk may lie beyond."""
         self.monotonic_ms = 0
         """The time of the last pass of maintenance, by the clock that tells what is due."""
+        self.before_creation: Callable[[DataDirectory, TopicPartition], None] = (
+            lambda directory, partition: None
+        )
+        """Told before a log is made: no checkpoint on the disk may name it."""
         self.failure: OSError | None = None
         """Why the directory is offline, None while it works."""
         self.logs: dict[TopicPartition, ManagedLog] = {}
@@ -219,6 +223,7 @@ class DataDirectory(DataDirectoryFiles):
         self, partition: TopicPartition, config: LogConfig, now_ms: int, topic_id: bytes | None
     ) -> ManagedLog:
         """Make a partition's directory and open its empty log; raises OSError."""
+        self.before_creation(self, partition)
         path = f"{self.path}/{partition}"
         try:
             self.fs.make_directory(path)

@@ -25,6 +25,8 @@ class DataDirectoryFiles:
         self.broker_epoch = clean_marker.NO_BROKER_EPOCH
         self.clean_offsets: Offsets = {}
         """Compaction has seen all before these (`cleaner-offset-checkpoint`)."""
+        self.checkpoints_read: dict[str, Offsets] = {}
+        """What each checkpoint held at the start, if it made sense."""
         self._recovery_points: Offsets = {}
         self._log_starts: Offsets = {}
         self._high_watermarks: Offsets = {}
@@ -74,7 +76,9 @@ class DataDirectoryFiles:
     def _read(self, name: str) -> Offsets:
         """A checkpoint that makes no sense counts as missing: more is recovered, no more."""
         try:
-            return checkpoints.read_offsets(self.fs, f"{self.path}/{name}")
+            offsets = checkpoints.read_offsets(self.fs, f"{self.path}/{name}")
+            self.checkpoints_read[name] = dict(offsets)
+            return offsets
         except CorruptCheckpoint as error:
             _logger.warning("%s; it is made anew", error)
             return {}

@@ -71,6 +71,7 @@ class LogManager(LogDirectories):
         )
         for directory in self.directories:
             directory.before_truncation = checkpoint_writer.lower
+            directory.before_creation = checkpoint_writer.forget
         self.maintenance = LogMaintenance(
             self.config, self.directories, self.scheduler, self._disk_work, checkpoint_writer
         )

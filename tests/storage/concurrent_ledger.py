@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from barnabas.storage.batch.records import Record
+from barnabas.storage.errors import StorageError
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.manager.managed_log import ManagedLog
 
@@ -92,6 +93,13 @@ class Ledger:
 
     def check(self, log: ManagedLog, *, power_cut: bool) -> Found:
         """Hold a log against the promises: the batches that are there."""
+        try:
+            return self._check(log, power_cut)
+        except (AssertionError, StorageError) as error:
+            error.add_note(f"{self.topic}: {log.segments.base_offsets}")
+            raise
+
+    def _check(self, log: ManagedLog, power_cut: bool) -> Found:
         found = batches_of(log)
         kept = [record for _, _, records in found for record in records]
         offsets = [record.offset for record in kept]
@@ -127,6 +135,8 @@ class Ledger:
             most = max([most, *(offset + 1 for offset in self.stale)])
         if self.truncating_to is not None:
             least = min(least, self.truncating_to)
+        while least > log.log_end_offset and least - 1 in self.may_be_gone:
+            least -= 1
         assert least <= log.log_end_offset <= most, (
             f"ends at {log.log_end_offset}, not in {least}..{most}"
         )
