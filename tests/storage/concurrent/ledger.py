@@ -14,7 +14,7 @@ from barnabas.storage.errors import StorageError
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.manager.managed_log import ManagedLog
 
-from .log_checks import Found, batches_of, check_indexes, check_producers
+from ..log_checks import Found, batches_of, check_indexes, check_producers
 
 SERIAL = "s"
 """Header that holds a record's number, which no other record of the history has."""

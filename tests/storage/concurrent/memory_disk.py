@@ -20,7 +20,7 @@ from typing import Any
 
 from barnabas.storage.disk.fs import Buffer, FileSystem
 
-from .faulty_disk import Killed
+from ..faulty_disk import Killed
 
 CHANGES = frozenset({
     "write", "writev", "pwrite", "fsync", "ftruncate", "rename", "link", "unlink",

@@ -14,7 +14,7 @@ from barnabas.storage.compaction.process import run_job
 from barnabas.storage.disk.fs import FileSystem
 from barnabas.storage.manager.disk_work import Done
 
-from .faulty_disk import Killed
+from ..faulty_disk import Killed
 from .memory_disk import MemoryDisk
 
 THREADS = 2

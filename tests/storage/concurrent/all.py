@@ -12,7 +12,7 @@ import time
 import traceback
 from collections import Counter
 
-from .concurrent_workload import live
+from .workload import live
 
 
 def main() -> int:

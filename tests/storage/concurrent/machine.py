@@ -1,7 +1,7 @@
 """A broker's data directory on a machine that dies and comes back, and what is held against it.
 
 `survive` does something; whenever the machine dies over it, the directory is opened again, as
-often as that takes, and every log in it is held against its ledger (`concurrent_ledger`).
+often as that takes, and every log in it is held against its ledger (`ledger`).
 """
 
 import random
@@ -17,9 +17,9 @@ from barnabas.storage.log_manager_config import LogManagerConfig
 from barnabas.storage.manager.log_manager import LogManager
 from barnabas.storage.manager.managed_log import ManagedLog
 
-from .concurrent_ledger import Ledger, serial_of
-from .faulty_disk import Killed
-from .log_checks import batches_of
+from ..faulty_disk import Killed
+from ..log_checks import batches_of
+from .ledger import Ledger, serial_of
 from .memory_disk import MemoryDisk
 from .stepping import Stage
 

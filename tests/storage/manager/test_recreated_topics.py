@@ -9,7 +9,7 @@ from barnabas.storage.disk.fs import REAL
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_manager_config import LogManagerConfig
 
-from .managers import NOW_MS, ORDERS, append, opened, pass_time, values_of
+from ..managers import NOW_MS, ORDERS, append, opened, pass_time, values_of
 
 SETTINGS = LogManagerConfig(
     initial_task_delay_ms=0,

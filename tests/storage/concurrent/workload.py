@@ -3,7 +3,7 @@
 Between any two file calls of a compaction, a flush, a recovery or of the broker's own loop
 others go on with theirs: the log is appended to, truncated, rolled, retained, deleted and made
 again, or the machine dies and comes back. After each step, and after each death, the logs are
-held against the ledgers (`concurrent_ledger`).
+held against the ledgers (`ledger`).
 """
 
 import logging
@@ -16,9 +16,9 @@ from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_manager_config import LogManagerConfig
 from barnabas.storage.manager.managed_log import ManagedLog
 
-from .concurrent_ledger import SERIAL, Ledger, serial_of
-from .concurrent_machine import TOPICS, Machine
-from .faulty_disk import Killed
+from ..faulty_disk import Killed
+from .ledger import SERIAL, Ledger, serial_of
+from .machine import TOPICS, Machine
 
 POLICIES = {"kept": ("delete",), "compacted": ("compact",), "both": ("compact", "delete")}
 
