@@ -128,7 +128,7 @@ class Broker:
             topics = await self.registry.topics.read_all()
             is_stray = stray_finder({n: t.assignment for n, t in topics.items()}, self.broker_id)
             await open_disks(
-                self.disks, self.topic_settings, self.clock,
+                self.disks, self.config, self.topic_settings, self.clock,
                 broker_id=self.broker_id, cluster_id=self.metadata.cluster_id,
                 is_stray=is_stray, log=self.log,
             )  # fmt: skip

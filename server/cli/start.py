@@ -53,7 +53,10 @@ def start(
         config = load({})
     except ConfigError as error:
         _fail(str(error), 2)
+    from barnabas.server.disks import file_limit
     from barnabas.server.network.reactor import new_event_loop
+
+    file_limit.raise_limit()
 
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         code = runner.run(_serve(config, load))

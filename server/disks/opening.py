@@ -2,6 +2,7 @@
 
 from barnabas.server.core.clock import Clock
 from barnabas.server.core.startup import StartFailed
+from barnabas.server.disks import file_limit
 from barnabas.server.disks.log_keeper import LogKeeper, log_manager_config
 from barnabas.server.observing.logs import Log
 from barnabas.server.settings.changes.topic_settings import TopicSettings
@@ -24,6 +25,7 @@ def make_disks(config: BrokerConfig, keeper: LogKeeper) -> LogManager:
         log_manager_config(config),
         worker=keeper.run,
         compactor=CompactionProcess(),
+        open_files=file_limit.most_kept_open(file_limit.limit()),
         full_validation=config.produce_validation == "full",
     )
     keeper.manager = disks
@@ -40,6 +42,7 @@ def lock_disks(disks: LogManager) -> None:
 
 async def open_disks(
     disks: LogManager,
+    config: BrokerConfig,
     settings: TopicSettings,
     clock: Clock,
     *,
@@ -65,3 +68,6 @@ async def open_disks(
     for each in disks:
         for note in each.load_report.notes if each.load_report else ():
             log.warn("a log was mended", partition=each.topic_partition, what=note)
+    shortage = file_limit.shortage(file_limit.limit(), config, len(list(disks)))
+    if shortage is not None:
+        log.warn(shortage)

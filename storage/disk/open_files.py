@@ -10,11 +10,16 @@ that is being sent.
 import errno
 import os
 from collections.abc import Callable
+from dataclasses import replace
+from threading import get_ident
 from typing import Final
 
 from barnabas.storage.disk.fs import READ_WRITE, FileSystem
+from barnabas.storage.errors import is_out_of_descriptors
 
 DEFAULT_CAPACITY: Final = 512
+FEWEST: Final = 8
+"""So many are kept open whatever happens: whoever opens a file may be reading from others."""
 EXISTING: Final = READ_WRITE & ~os.O_CREAT
 
 Pread = Callable[[int, int, int], bytes]
@@ -82,11 +87,17 @@ class FileCache:
 
     Recency is one bit per file, set by whoever uses the file and cleared as the hand passes
     (the clock algorithm): a hit costs the hot path one store.
+
+    Where the process has no descriptor left (EMFILE, ENFILE), some are given up for whatever is
+    to be opened, be it through `fs`. That is left to the thread that made the cache: others
+    would take descriptors from under its reads.
     """
 
     def __init__(self, fs: FileSystem, capacity: int = DEFAULT_CAPACITY) -> None:
-        self.fs = fs
+        self._open = fs.open
+        self.fs = replace(fs, open=self._open_making_room)
         self.capacity = capacity
+        self._owner = get_ident()
         self._files: dict[CachedFile, None] = {}
 
     def __len__(self) -> int:
@@ -101,6 +112,23 @@ class FileCache:
         file.opened = opened
         self._files[file] = None
         return opened
+
+    def _open_making_room(self, path: str, flags: int, mode: int) -> int:
+        while True:
+            try:
+                return self._open(path, flags, mode)
+            except OSError as error:
+                is_helpless = len(self._files) <= FEWEST or get_ident() != self._owner
+                if is_helpless or not is_out_of_descriptors(error):
+                    raise
+            self._evict_one()
+
+    def make_room(self) -> bool:
+        """Give up some descriptors, for another thread's sake; False if hardly any is left."""
+        evictable = len(self._files) - FEWEST
+        for _ in range(max(evictable // 4, min(evictable, 1))):
+            self._evict_one()
+        return evictable > 0
 
     def forget(self, file: CachedFile) -> None:
         """Drop the cache's reference to a file's descriptor."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from barnabas.storage.disk.fs import FileSystem, sync_directory, sync_file
 from barnabas.storage.disk.open_files import OpenFile
+from barnabas.storage.errors import is_out_of_descriptors
 from barnabas.storage.log.log_truncate import LogTruncate
 from barnabas.storage.segment.segment import Segment
 
@@ -35,9 +36,13 @@ class Flush:
     """As of how many writes it makes the leader epochs durable."""
 
     def sync(self) -> None:
-        """Wait for the disk; touches nothing but the files. Raises OSError."""
-        for file in self.open_files:
-            self.fs.fsync(file.fd)
+        """Wait for the disk; touches nothing but the files. Raises OSError.
+
+        May be called again after that: what has been synced is let go of.
+        """
+        while self.open_files:
+            self.fs.fsync(self.open_files[-1].fd)
+            self.open_files.pop()
         for path in self.paths:
             with suppress(FileNotFoundError):  # deleted in the meantime
                 sync_file(self.fs, path)
@@ -63,10 +68,13 @@ class LogFlush(LogTruncate):
         end = self.log_end_offset if offset is None else min(offset, self.log_end_offset)
         if end <= self.recovery_point:
             return None
-        try:
-            return self._begin_flush(end)
-        except OSError as error:
-            self._fail(error)
+        while True:
+            try:
+                return self._begin_flush(end)
+            except OSError as error:
+                if self.segments_synced_at_once == 1 or not is_out_of_descriptors(error):
+                    self._fail(error)
+            self.segments_synced_at_once //= 2  # fewer descriptors may do
 
     def _begin_flush(self, end: int) -> Flush:
         epochs, snapshots = self.epochs, self.producers.snapshots

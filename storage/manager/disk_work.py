@@ -80,6 +80,8 @@ class DiskWork:
                 order.done()
         elif not isinstance(error, OSError):
             self._postpone(order, error)
+        elif is_out_of_descriptors(error) and directory.files.make_room():
+            self._do(order)
         elif is_out_of_descriptors(error):
             _logger.warning("%s: %s; tried again later", directory.path, error)
             self._postponed.append(order)

@@ -18,14 +18,14 @@ from functools import partial
 from barnabas.storage.directory import checkpoints
 from barnabas.storage.directory.partition_metadata import sync_topic_ids
 from barnabas.storage.disk.fs import remove_path, remove_tree, sync_directory
-from barnabas.storage.errors import LogDirectoryFailed
-from barnabas.storage.flusher import Flusher
+from barnabas.storage.errors import LogDirectoryFailed, TooManyOpenFiles
 from barnabas.storage.log_config import FOREVER
 from barnabas.storage.log_manager_config import LogManagerConfig
 from barnabas.storage.manager.checkpoint_writer import CheckpointWriter
 from barnabas.storage.manager.compaction_scheduler import CompactionScheduler
 from barnabas.storage.manager.data_directory import DataDirectory
 from barnabas.storage.manager.disk_work import DiskWork
+from barnabas.storage.manager.flusher import Flusher
 from barnabas.storage.manager.managed_log import ManagedLog
 from barnabas.storage.manager.periodic_task import Task
 from barnabas.storage.manager.retention import count_above_size, count_below_start, count_expired
@@ -107,7 +107,7 @@ class LogMaintenance:
                     continue
                 try:
                     self.delete_old_segments(log, now_ms)
-                except LogDirectoryFailed:
+                except (LogDirectoryFailed, TooManyOpenFiles):
                     break
             yield
 

@@ -13,7 +13,7 @@ from barnabas.storage.manager.disk_work import Done, work_inline
 from barnabas.storage.manager.log_manager import LogManager
 from barnabas.storage.manager.managed_log import ManagedLog
 
-from .managers import NOW_MS, ORDERS, append, opened, pass_time
+from ..managers import NOW_MS, ORDERS, append, opened, pass_time
 
 
 class Disk:
