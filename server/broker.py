@@ -21,6 +21,7 @@ from barnabas.server.cluster.topics import Topics
 from barnabas.server.core.clock import Clock, LoopClock
 from barnabas.server.core.delayed import Delayed
 from barnabas.server.core.startup import StartFailed, refuse_unsupported
+from barnabas.server.core.turns import Turns
 from barnabas.server.disks.log_keeper import LogKeeper, log_manager_config
 from barnabas.server.disks.opening import lock_disks, make_disks, open_disks
 from barnabas.server.dispatch import Dispatcher
@@ -45,7 +46,6 @@ from barnabas.server.settings.changes.live import LiveSettings
 from barnabas.server.settings.changes.log_levels import LogLevels
 from barnabas.server.settings.changes.topic_settings import TopicSettings
 from barnabas.server.settings.config import BrokerConfig
-from barnabas.server.turns import Turns
 
 if TYPE_CHECKING:
     from barnabas.server.observing.http import HttpServer

@@ -19,9 +19,9 @@ from barnabas.server.core.context import RequestContext
 from barnabas.server.core.delayed import Deferred
 from barnabas.server.core.error_response import error_response
 from barnabas.server.core.errors import ApiError, code_of, is_expected, message_of
+from barnabas.server.core.turns import Sliced
 from barnabas.server.handlers import HANDLERS
 from barnabas.server.network.connection import Connection
-from barnabas.server.turns import Sliced
 from barnabas.wire.api import ApiKey, request_class
 from barnabas.wire.compiler import Steps
 from barnabas.wire.connection import Encoded, ResponseEncoder, encode_response

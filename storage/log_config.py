@@ -7,6 +7,7 @@ its own `log.*` settings and derives every topic's from it with `with_settings`.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from math import inf
 from typing import Any, Final
 
 from barnabas.storage.message_format import MESSAGE_FORMAT_VERSION
@@ -199,3 +200,43 @@ SETTINGS: dict[str, Setting] = {
     (name := each.name.replace("_", ".")): Setting(name=name, default=each.default, **each.metadata)
     for each in fields(LogConfig)
 }
+
+
+SLICE_LOGS: Final = 100
+"""How many logs a sweep looks at before it gives way."""
+SMALL_BYTES: Final = 64 << 10
+"""A log with no more than this to recover is recovered where it is opened."""
+WORTH_A_CHILD_BYTES: Final = 8 << 20
+"""From so much to recover on, of all logs together, children do it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogManagerConfig:
+    """The broker's settings that concern all of its logs, with Kafka's defaults.
+
+    Kafka's names, dots as underscores, in the comments where ours is shorter. The last ones are
+    thresholds of our own that no configuration file reaches: tests make them so small that a few
+    kilobytes pass them.
+    """
+
+    retention_check_interval_ms: int = 300_000  # log.retention.check.interval.ms
+    flush_interval_ms: int = FOREVER  # log.flush.scheduler.interval.ms
+    recovery_point_interval_ms: int = 60_000  # log.flush.offset.checkpoint.interval.ms
+    log_start_interval_ms: int = 60_000  # log.flush.start.offset.checkpoint.interval.ms
+    high_watermark_interval_ms: int = 5_000  # replica.high.watermark.checkpoint.interval.ms
+    producer_id_expiration_ms: int = 86_400_000  # producer.id.expiration.ms
+    producer_id_check_interval_ms: int = 600_000  # producer.id.expiration.check.interval.ms
+    initial_task_delay_ms: int = 30_000  # log.initial.task.delay.ms
+    recovery_processes: int = 1  # num.recovery.threads.per.data.dir
+    cleaner_enable: bool = True  # log.cleaner.enable
+    cleaner_threads: int = 1  # log.cleaner.threads
+    cleaner_backoff_ms: int = 15_000  # log.cleaner.backoff.ms
+    cleaner_dedupe_buffer_bytes: int = 128 << 20  # log.cleaner.dedupe.buffer.size
+    cleaner_load_factor: float = 0.9  # log.cleaner.io.buffer.load.factor
+    cleaner_io_bytes_per_second: float = inf  # log.cleaner.io.max.bytes.per.second
+    cleaner_open_files: int = 16
+    cleaner_read_bytes: int = 1 << 20
+    cleaner_write_bytes: int = 1 << 20
+    recovery_small_bytes: int = SMALL_BYTES
+    recovery_child_bytes: int = WORTH_A_CHILD_BYTES
+    slice_logs: int = SLICE_LOGS

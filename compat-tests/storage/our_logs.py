@@ -13,8 +13,7 @@ from barnabas.storage.batch.compression import Codec
 from barnabas.storage.batch.records import Record
 from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.log.log import Log
-from barnabas.storage.log_config import LogConfig
-from barnabas.storage.log_manager_config import LogManagerConfig
+from barnabas.storage.log_config import LogConfig, LogManagerConfig
 from barnabas.storage.manager.log_manager import LogManager
 
 SMALL = {"segment.bytes": "3000", "index.interval.bytes": "200"}

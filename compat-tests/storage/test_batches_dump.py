@@ -15,10 +15,9 @@ from barnabas.storage.batch.builder import (
 )
 from barnabas.storage.batch.compression import Codec
 from barnabas.storage.batch.control_records import EndTransactionMarker
-from barnabas.storage.batch.decoder import decode_all
 from barnabas.storage.batch.down_conversion import down_convert
 from barnabas.storage.batch.legacy import build_message_set
-from barnabas.storage.batch.records import Record
+from barnabas.storage.batch.records import Record, decode_all
 
 NOW_MS = 1_700_000_000_000
 FILE = "00000000000000000100.log"

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from barnabas.storage.batch.builder import build_batch
 from barnabas.storage.batch.compression import Codec
-from barnabas.storage.batch.decoder import decode_all
 from barnabas.storage.batch.header import parse_header
 from barnabas.storage.batch.legacy import build_message_set
-from barnabas.storage.batch.records import Headers, Record
+from barnabas.storage.batch.records import Headers, Record, decode_all
 
 with warnings.catch_warnings():  # it reads its resources in a way Python 3.11 deprecates
     warnings.simplefilter("ignore", DeprecationWarning)

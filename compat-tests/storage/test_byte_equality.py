@@ -13,9 +13,8 @@ from same_appends import PHASES, Repeated, again_topics, batches, same_topics
 
 from barnabas.server.cli.log_tools.verify_partition import PartitionCheck
 from barnabas.storage.batch.compression import Codec
-from barnabas.storage.batch.decoder import decode_batch
 from barnabas.storage.batch.header import HEADER, MAGIC_V2, BatchHeader
-from barnabas.storage.batch.records import records_data
+from barnabas.storage.batch.records import decode_batch, records_data
 from barnabas.storage.directory.partition_metadata import NAME as PARTITION_METADATA
 from barnabas.storage.segment.offset_index import OffsetIndex
 

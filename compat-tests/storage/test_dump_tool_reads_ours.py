@@ -10,7 +10,7 @@ import pytest
 from dump_tool import TOOLS, dump, records_of, shown
 from our_logs import Contents, write_data_directory
 
-from barnabas.storage.batch.decoder import decode_all
+from barnabas.storage.batch.records import decode_all
 from barnabas.storage.producers.snapshot import parse_snapshot
 from barnabas.storage.segment.transaction_index import ENTRY
 

@@ -13,8 +13,7 @@ from partition_writer import NOW_MS
 from same_appends import PHASES, batches
 
 from barnabas.server.cli.log_tools.verify import DirectoryCheck
-from barnabas.storage.batch.decoder import decode_all
-from barnabas.storage.batch.records import Record
+from barnabas.storage.batch.records import Record, decode_all
 from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.log.log import Log
 from barnabas.storage.log_config import LogConfig

@@ -24,7 +24,7 @@ from barnabas.storage.batch.records import Record
 from barnabas.storage.disk.fs import REAL
 from barnabas.storage.disk.open_files import FileCache
 from barnabas.storage.log.log import Log
-from barnabas.storage.log.read_result import ReadBound
+from barnabas.storage.log.results import ReadBound
 from barnabas.storage.log_config import LogConfig
 
 NOW_MS = 1_700_000_000_000

@@ -13,9 +13,8 @@ from barnabas.storage.append.rules import AppendRules
 from barnabas.storage.append.validation import validate_as_leader
 from barnabas.storage.batch.builder import build_batch
 from barnabas.storage.batch.compression import Codec, compress, decompress
-from barnabas.storage.batch.decoder import decode_batch
 from barnabas.storage.batch.header import crc_is_valid, parse_header, stamp
-from barnabas.storage.batch.records import Record, records_data, walk_frames
+from barnabas.storage.batch.records import Record, decode_batch, records_data, walk_frames
 
 ROUNDS = 9
 ROUND_SECONDS = 0.05

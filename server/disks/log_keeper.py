@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from barnabas.server.core.clock import Clock
 from barnabas.server.settings.config import BrokerConfig
 from barnabas.storage.errors import LogDirectoryFailed
-from barnabas.storage.log_manager_config import LogManagerConfig
+from barnabas.storage.log_config import LogManagerConfig
 from barnabas.storage.manager.disk_work import Done
 
 if TYPE_CHECKING:

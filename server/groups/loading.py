@@ -25,11 +25,10 @@ from barnabas.server.groups.records import (
 from barnabas.server.groups.shards import Shard
 from barnabas.server.groups.states import GroupState
 from barnabas.storage.batch.control_records import EndTransactionMarker, parse_control
-from barnabas.storage.batch.decoder import decode_batch
 from barnabas.storage.batch.header import BatchHeader, walk
-from barnabas.storage.batch.records import Record
+from barnabas.storage.batch.records import Record, decode_batch
 from barnabas.storage.log.log import Log
-from barnabas.storage.log.read_result import ReadBound
+from barnabas.storage.log.results import ReadBound
 from barnabas.wire.messages.group_metadata_value import GroupMetadataValue
 
 SLICE_MS = 4.0

@@ -5,8 +5,8 @@ A classic group is no consumer group: GROUP_ID_NOT_FOUND, and clients go on to D
 
 from barnabas.server.core.context import RequestContext
 from barnabas.server.core.errors import ApiError
+from barnabas.server.core.turns import Sliced, each
 from barnabas.server.handlers import Versions
-from barnabas.server.turns import Sliced, each
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.consumer_group_describe import (

@@ -6,8 +6,8 @@
 
 from barnabas.server.core.context import RequestContext
 from barnabas.server.core.errors import ApiError
+from barnabas.server.core.turns import Sliced, each
 from barnabas.server.handlers import Versions
-from barnabas.server.turns import Sliced, each
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.delete_groups import (

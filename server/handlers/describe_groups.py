@@ -7,11 +7,11 @@
 
 from barnabas.server.core.context import RequestContext
 from barnabas.server.core.errors import ApiError
+from barnabas.server.core.turns import Sliced, each
 from barnabas.server.groups.group import Group
 from barnabas.server.groups.states import GroupState
 from barnabas.server.groups.votes import metadata_for
 from barnabas.server.handlers import Versions
-from barnabas.server.turns import Sliced, each
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.describe_groups import (

@@ -3,8 +3,8 @@
 from barnabas.server.cluster.topic_names import name_fault
 from barnabas.server.core.context import RequestContext
 from barnabas.server.core.errors import ApiError
+from barnabas.server.core.turns import Sliced, each
 from barnabas.server.handlers import Versions
-from barnabas.server.turns import Sliced, each
 from barnabas.storage.producers.entry import ProducerEntry
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode

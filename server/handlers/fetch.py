@@ -21,6 +21,7 @@ from barnabas.server.cluster.moved_leaders import MOVED, current_leader, node_en
 from barnabas.server.core.context import RequestContext
 from barnabas.server.core.delayed import Wait
 from barnabas.server.core.errors import ApiError, code_of
+from barnabas.server.core.turns import Sliced
 from barnabas.server.handlers import Versions
 from barnabas.server.replication.fetch_sessions import (
     Key,
@@ -31,11 +32,10 @@ from barnabas.server.replication.fetch_sessions import (
     wanted_of,
 )
 from barnabas.server.replication.partition import READ_COMMITTED, Partition
-from barnabas.server.turns import Sliced
 from barnabas.storage.batch.down_conversion import down_convert_in_steps, needs_down_conversion
 from barnabas.storage.disk.open_files import FileSlice
 from barnabas.storage.errors import StorageError
-from barnabas.storage.log.read_result import ReadBound
+from barnabas.storage.log.results import ReadBound
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.fetch import (

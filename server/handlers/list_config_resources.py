@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 from barnabas.server.core.context import RequestContext
 from barnabas.server.core.errors import ApiError
+from barnabas.server.core.turns import Sliced
 from barnabas.server.handlers import Versions
 from barnabas.server.settings.changes.resources import ResourceType
-from barnabas.server.turns import Sliced
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.list_config_resources import (

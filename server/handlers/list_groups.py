@@ -5,9 +5,9 @@
 """
 
 from barnabas.server.core.context import RequestContext
+from barnabas.server.core.turns import Sliced
 from barnabas.server.groups.group import Group
 from barnabas.server.handlers import Versions
-from barnabas.server.turns import Sliced
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.list_groups import (

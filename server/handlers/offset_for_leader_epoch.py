@@ -9,8 +9,8 @@ from functools import partial
 
 from barnabas.server.core.context import RequestContext
 from barnabas.server.core.errors import ApiError, code_of
+from barnabas.server.core.turns import Sliced, each
 from barnabas.server.handlers import Versions
-from barnabas.server.turns import Sliced, each
 from barnabas.storage.errors import StorageError
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode

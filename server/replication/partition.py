@@ -9,8 +9,7 @@ from typing import Final
 
 from barnabas.server.core.errors import ApiError
 from barnabas.server.observing.topic_metrics import TopicMetrics
-from barnabas.storage.log.append_info import AppendInfo
-from barnabas.storage.log.read_result import ReadBound, ReadResult
+from barnabas.storage.log.results import AppendInfo, ReadBound, ReadResult
 from barnabas.storage.log_config import FOREVER
 from barnabas.storage.manager.managed_log import ManagedLog
 from barnabas.storage.producers.entry import AppendOrigin

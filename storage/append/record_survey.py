@@ -1,10 +1,15 @@
 """One pass over the records of a produced batch: keys, timestamps, offsets, inner CRCs."""
 
 from barnabas.storage.append.rules import FOREVER_MS, AppendRules
-from barnabas.storage.batch.decoder import decode_batch
 from barnabas.storage.batch.header import MAGIC_V2, NO_TIMESTAMP, BatchHeader, Buffer, crc_is_valid
 from barnabas.storage.batch.legacy import inner_messages
-from barnabas.storage.batch.records import Record, decode_headers, records_data, walk_frames
+from barnabas.storage.batch.records import (
+    Record,
+    decode_batch,
+    decode_headers,
+    records_data,
+    walk_frames,
+)
 from barnabas.storage.errors import (
     CorruptBatch,
     DecompressionTooLarge,

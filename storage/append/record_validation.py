@@ -6,16 +6,18 @@ because its inner offsets are absolute, and so are batches whose inner offsets d
 from 0: some old clients send them (Kafka's LogValidator).
 """
 
-from barnabas.storage.append.header_validation import (
+from barnabas.storage.append.rebuilding import rewrite
+from barnabas.storage.append.record_survey import Survey, survey_batch
+from barnabas.storage.append.rules import (
+    FOREVER_MS,
+    AppendRules,
+    ValidatedRecords,
     check_client_batch,
     check_crc,
     check_sizes,
     check_target_format,
     true_max_timestamp,
 )
-from barnabas.storage.append.rebuilding import rewrite
-from barnabas.storage.append.record_survey import Survey, survey_batch
-from barnabas.storage.append.rules import FOREVER_MS, AppendRules, ValidatedRecords
 from barnabas.storage.batch.compression import Codec, codec_of
 from barnabas.storage.batch.header import (
     MAGIC_V0,
@@ -26,6 +28,7 @@ from barnabas.storage.batch.header import (
     walk,
 )
 from barnabas.storage.batch.legacy import stamp_legacy
+from barnabas.storage.batch.record_times import UNKNOWN_TIMESTAMP
 from barnabas.storage.errors import (
     DecompressionTooLarge,
     InvalidRecord,
@@ -33,7 +36,6 @@ from barnabas.storage.errors import (
     RecordTooLarge,
     UnsupportedCodec,
 )
-from barnabas.storage.record_times import UNKNOWN_TIMESTAMP
 
 
 def validate_slowly(

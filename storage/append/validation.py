@@ -9,14 +9,15 @@ long way in `record_validation`. Rules and their order are those of Kafka's Unif
 
 from typing import Final
 
-from barnabas.storage.append.header_validation import (
+from barnabas.storage.append.record_validation import validate_slowly
+from barnabas.storage.append.rules import (
+    AppendRules,
+    ValidatedRecords,
     check_client_batch,
     check_crc,
     check_sizes,
     true_max_timestamp,
 )
-from barnabas.storage.append.record_validation import validate_slowly
-from barnabas.storage.append.rules import AppendRules, ValidatedRecords
 from barnabas.storage.batch.compression import Codec
 from barnabas.storage.batch.header import (
     CODEC_MASK,
@@ -32,8 +33,8 @@ from barnabas.storage.batch.header import (
     stamp,
     walk,
 )
+from barnabas.storage.batch.record_times import UNKNOWN_TIMESTAMP
 from barnabas.storage.errors import CorruptBatch, OffsetsOutOfOrder, UnexpectedAppendOffset
-from barnabas.storage.record_times import UNKNOWN_TIMESTAMP
 
 _UNUSUAL: Final = LOG_APPEND_TIME | CONTROL
 

@@ -10,9 +10,9 @@ from collections.abc import Generator
 from typing import Final
 
 from barnabas.storage.batch.compression import DEFAULT_LIMIT_BYTES, Codec
-from barnabas.storage.batch.decoder import decode_batch
 from barnabas.storage.batch.header import MAGIC_V2, BatchHeader, Buffer, walk
 from barnabas.storage.batch.legacy import MessageSet
+from barnabas.storage.batch.records import decode_batch
 from barnabas.storage.errors import UnsupportedCodec
 
 RECORDS_OF_A_STEP: Final = 64

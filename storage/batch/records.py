@@ -10,7 +10,8 @@
       each: key, varint length and UTF-8; value, varint length (-1 is null) and bytes
 
 Two depths: `walk_frames` finds where each record's parts lie without building anything (for
-validation and compaction), `decode_v2` builds `Record`s.
+validation and compaction), `decode_v2` builds `Record`s. `decode_batch` does so for any format:
+it is the one place that chooses by magic.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,11 +20,13 @@ from typing import Final
 
 from barnabas.storage.batch.compression import DEFAULT_LIMIT_BYTES, decompress
 from barnabas.storage.batch.header import (
+    MAGIC_V2,
     MAX_SEQUENCE,
     NO_SEQUENCE,
     V2_HEADER_BYTES,
     BatchHeader,
     Buffer,
+    walk,
 )
 from barnabas.storage.batch.varint import append_varint, finish_varint, read_varint
 from barnabas.storage.errors import CorruptBatch
@@ -212,3 +215,31 @@ def _append_bytes(out: bytearray, value: bytes | None) -> None:
         return
     append_varint(out, len(value))
     out += value
+
+
+def decode_batch(
+    buffer: Buffer, header: BatchHeader, limit_bytes: int = DEFAULT_LIMIT_BYTES
+) -> Iterator[Record]:
+    """The records of one batch, absolute offsets and effective timestamps.
+
+    Raises CorruptBatch (DecompressionTooLarge past `limit_bytes`) or UnsupportedCodec, both
+    naming the batch's offset.
+    """
+    try:
+        if header.magic == MAGIC_V2:
+            yield from decode_v2(buffer, header, limit_bytes)
+        else:
+            from barnabas.storage.batch.legacy import (
+                decode_legacy,  # seldom needed, and builds on this
+            )
+
+            yield from decode_legacy(buffer, header, limit_bytes)
+    except CorruptBatch as error:
+        error.located(offset=header.base_offset)
+        raise
+
+
+def decode_all(buffer: Buffer, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> Iterator[Record]:
+    """The records of every batch in the buffer, control records included."""
+    for header in walk(buffer):
+        yield from decode_batch(buffer, header, limit_bytes)

@@ -22,7 +22,7 @@ from barnabas.storage.disk.fs import (
 )
 from barnabas.storage.disk.open_files import FileCache
 from barnabas.storage.errors import CorruptBatch
-from barnabas.storage.segment.files import CLEANED, SEGMENT_EXTENSIONS, segment_path
+from barnabas.storage.file_names import CLEANED, SEGMENT_EXTENSIONS, segment_path
 from barnabas.storage.segment.segment import Segment
 from barnabas.storage.segment.transaction_index import AbortedTransaction
 

@@ -31,7 +31,7 @@ from barnabas.storage.compaction.job import (
 )
 from barnabas.storage.compaction.offset_map import OffsetMap
 from barnabas.storage.disk.fs import READ, FileSystem
-from barnabas.storage.segment.files import INDEX, LOG, TIME_INDEX, segment_path
+from barnabas.storage.file_names import INDEX, LOG, TIME_INDEX, segment_path
 from barnabas.storage.segment.transaction_index import AbortedTransaction
 
 

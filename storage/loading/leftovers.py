@@ -12,7 +12,7 @@ from typing import Final
 from barnabas.storage.batch.reader import read_batches
 from barnabas.storage.disk.fs import READ, FileSystem, remove_path
 from barnabas.storage.errors import CorruptBatch
-from barnabas.storage.segment.files import CLEANED, DELETED, LOG, SWAP
+from barnabas.storage.file_names import CLEANED, DELETED, LOG, SWAP
 
 _RAFT_SNAPSHOT: Final = ".checkpoint.deleted"
 _DIGITS: Final = 20

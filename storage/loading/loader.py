@@ -10,13 +10,7 @@ from itertools import pairwise
 
 from barnabas.storage.disk.fs import remove_path
 from barnabas.storage.errors import CorruptBatch, CorruptCheckpoint, CorruptIndex
-from barnabas.storage.loading.job import FAR, Recovered
-from barnabas.storage.loading.leftovers import clean_up
-from barnabas.storage.loading.load_survey import bytes_to_read
-from barnabas.storage.loading.producer_rebuild import rebuild_producers
-from barnabas.storage.loading.unclean_segments import Recovery
-from barnabas.storage.producers.leader_epochs import FILE_NAME as EPOCHS_FILE
-from barnabas.storage.segment.files import (
+from barnabas.storage.file_names import (
     INDEX,
     LOG,
     SEGMENT_EXTENSIONS,
@@ -25,6 +19,12 @@ from barnabas.storage.segment.files import (
     TRANSACTION_INDEX,
     UNFINISHED,
 )
+from barnabas.storage.loading.job import FAR, Recovered
+from barnabas.storage.loading.leftovers import clean_up
+from barnabas.storage.loading.producer_rebuild import rebuild_producers
+from barnabas.storage.loading.unclean_segments import Recovery
+from barnabas.storage.loading.unopened_logs import bytes_to_read
+from barnabas.storage.producers.leader_epochs import FILE_NAME as EPOCHS_FILE
 from barnabas.storage.segment.index_checks import check_aborted, check_largest_timestamp
 from barnabas.storage.segment.offset_index import MAX_RELATIVE_OFFSET
 from barnabas.storage.segment.segment import Segment

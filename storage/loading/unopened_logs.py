@@ -5,17 +5,14 @@ A child is ready after 100 to 150 ms. Recovery goes at 60 MB/s where batches are
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from barnabas.storage.directory_names import TopicPartition
+from barnabas.storage.file_names import INDEX, LOG, SWAP, TIME_INDEX
 from barnabas.storage.loading.job import LoadJob, Recovered, RecoveryFailed
-
-SMALL_BYTES: Final = 64 << 10
-"""A log with no more than this to read is never put aside."""
-WORTH_A_CHILD_BYTES: Final = 8 << 20
-"""From so much on, of all logs put aside together, children do it."""
+from barnabas.storage.log_config import WORTH_A_CHILD_BYTES
 
 Recover = Callable[[Sequence[LoadJob], int, Sequence[int]], list[Recovered | RecoveryFailed]]
 """Carries out jobs, so many at a time, in processes that hold these locks: a result for each."""
@@ -65,3 +62,44 @@ def recover_elsewhere(
         notes = result.report.notes if isinstance(result, Recovered) else [result.reason]
         for note in notes:
             _logger.warning("%s: %s", each.job.directory, note)
+
+
+_SNAPSHOT = ".snapshot"
+_DIGITS = 20
+
+
+def bytes_to_read(
+    names: set[str], size_of: Callable[[str], int], *, clean_shutdown: bool, recovery_point: int
+) -> int:
+    """Bytes of the segments that are to be recovered, or replayed for the producers' state.
+
+    An estimate: a damaged file shows only when it is opened. `size_of` is asked for the sizes
+    of those segments only.
+    """
+    bases = _offsets(names, LOG)
+    doubtful = {name for name in names if name.endswith(LOG + SWAP)}
+    if bases:
+        first = _first_offset_to_read(
+            bases, _offsets(names, _SNAPSHOT), clean_shutdown, recovery_point
+        )
+        for base_offset in bases:
+            stem = f"{base_offset:0{_DIGITS}d}"
+            if base_offset >= first or not {stem + INDEX, stem + TIME_INDEX} <= names:
+                doubtful.add(stem + LOG)
+    return sum(map(size_of, doubtful))
+
+
+def _offsets(names: Iterable[str], extension: str) -> list[int]:
+    return sorted(int(name[:_DIGITS]) for name in names if name[_DIGITS:] == extension)
+
+
+def _first_offset_to_read(
+    bases: list[int], snapshots: list[int], clean_shutdown: bool, recovery_point: int
+) -> int:
+    """Base offset of the first segment to read, or an offset above all of them."""
+    if clean_shutdown:
+        # Without any snapshot nothing is replayed either; the one of a stop is above all bases.
+        return snapshots[-1] if snapshots else bases[-1] + 1
+    first = bases[max(bisect_right(bases, recovery_point) - 1, 0)]
+    slot = bisect_right(snapshots, first)
+    return min(first, snapshots[slot - 1] if slot else bases[0])

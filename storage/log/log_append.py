@@ -20,13 +20,13 @@ from barnabas.storage.batch.header import (
     Buffer,
     HeaderFields,
 )
+from barnabas.storage.batch.record_times import largest_timestamp
 from barnabas.storage.errors import InvalidTransactionState, OffsetOutOfRange, StorageError
-from barnabas.storage.log.append_info import AppendInfo
 from barnabas.storage.log.log_write import LogWrite
+from barnabas.storage.log.results import AppendInfo
 from barnabas.storage.producers.entry import AppendOrigin, SentBatch
 from barnabas.storage.producers.updates import ProducerUpdates
 from barnabas.storage.producers.verification import VerificationGuard
-from barnabas.storage.record_times import largest_timestamp
 from barnabas.storage.segment.offset_index import MAX_RELATIVE_OFFSET
 
 _unpack: Final[Callable[[Buffer], HeaderFields]] = HEADER.unpack_from

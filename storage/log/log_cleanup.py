@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from barnabas.storage.disk.fs import exists, sync_directory
-from barnabas.storage.log.log_roll import LogRoll
-from barnabas.storage.segment.files import (
+from barnabas.storage.file_names import (
     CLEANED,
     DELETED,
     SWAP,
@@ -22,6 +21,7 @@ from barnabas.storage.segment.files import (
     is_leaving,
     segment_path,
 )
+from barnabas.storage.log.log_roll import LogRoll
 from barnabas.storage.segment.segment import Segment
 
 

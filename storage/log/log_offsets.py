@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from barnabas.storage.batch.decoder import decode_batch
 from barnabas.storage.batch.header import BatchHeader
 from barnabas.storage.batch.reader import read_batches
+from barnabas.storage.batch.records import decode_batch
 from barnabas.storage.errors import CorruptIndex
 from barnabas.storage.log.log_read import LogRead
 from barnabas.storage.segment.index_checks import check_time_entry

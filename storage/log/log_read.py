@@ -4,7 +4,7 @@ from typing import Final
 
 from barnabas.storage.errors import CorruptIndex, OffsetOutOfRange
 from barnabas.storage.log.log_state import LogState
-from barnabas.storage.log.read_result import ReadBound, ReadResult
+from barnabas.storage.log.results import ReadBound, ReadResult
 from barnabas.storage.segment.index_checks import check_offset_entry
 from barnabas.storage.segment.segment import Segment
 from barnabas.storage.segment.transaction_index import AbortedTransaction

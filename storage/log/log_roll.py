@@ -1,8 +1,8 @@
 """When and how a log goes on in a new segment."""
 
 from barnabas.storage.disk.fs import remove_path
+from barnabas.storage.file_names import SEGMENT_EXTENSIONS, segment_path
 from barnabas.storage.log.log_offsets import LogOffsets
-from barnabas.storage.segment.files import SEGMENT_EXTENSIONS, segment_path
 from barnabas.storage.segment.offset_index import MAX_RELATIVE_OFFSET
 from barnabas.storage.segment.segment import Segment
 

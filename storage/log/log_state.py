@@ -15,7 +15,8 @@ from collections import deque
 from random import randrange
 from typing import Final, NoReturn
 
-from barnabas.storage.append.topic_rules import append_rules
+from barnabas.storage.append.rules import append_rules
+from barnabas.storage.batch.record_times import BELIEVED_AHEAD_MS
 from barnabas.storage.disk.fs import sync_directory
 from barnabas.storage.disk.open_files import FileCache
 from barnabas.storage.errors import (
@@ -30,7 +31,6 @@ from barnabas.storage.log_config import LogConfig
 from barnabas.storage.producers.leader_epochs import LeaderEpochs
 from barnabas.storage.producers.state import ProducerState
 from barnabas.storage.producers.verification import TransactionVerification
-from barnabas.storage.record_times import BELIEVED_AHEAD_MS
 from barnabas.storage.segment.index_checks import check_largest_timestamp
 from barnabas.storage.segment.recovery import rebuild_indexes
 from barnabas.storage.segment.search import UNKNOWN

@@ -3,8 +3,8 @@
 from barnabas.storage.append.rules import ValidatedRecords
 from barnabas.storage.batch.header import MAGIC_V2, NO_TIMESTAMP, BatchHeader
 from barnabas.storage.errors import RecordListTooLarge
-from barnabas.storage.log.append_info import AppendInfo
 from barnabas.storage.log.log_flush import LogFlush
+from barnabas.storage.log.results import AppendInfo
 from barnabas.storage.producers.updates import ProducerUpdates
 from barnabas.storage.segment.offset_index import MAX_RELATIVE_OFFSET
 from barnabas.storage.segment.segment import Segment

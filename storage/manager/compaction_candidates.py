@@ -8,8 +8,7 @@ from barnabas.storage.compaction.plan import (
     first_uncleanable_offset,
     is_overdue,
 )
-from barnabas.storage.log_config import FOREVER
-from barnabas.storage.log_manager_config import LogManagerConfig
+from barnabas.storage.log_config import FOREVER, LogManagerConfig
 from barnabas.storage.manager.managed_log import ManagedLog
 from barnabas.storage.segment.segment import Segment
 from barnabas.storage.segment.transaction_index import AbortedTransaction

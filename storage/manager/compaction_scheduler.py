@@ -23,18 +23,21 @@ from barnabas.storage.compaction.job import (
     Compactor,
 )
 from barnabas.storage.compaction.plan import Candidate, choose
-from barnabas.storage.compaction_retries import CompactionRetries
-from barnabas.storage.compaction_running import RunningCompaction, check_new_segment, failure_of
 from barnabas.storage.directory import checkpoints
 from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.errors import (
     LogDirectoryFailed,
     StorageError,
 )
-from barnabas.storage.log_config import FOREVER
-from barnabas.storage.log_manager_config import LogManagerConfig
+from barnabas.storage.log_config import FOREVER, LogManagerConfig
 from barnabas.storage.manager.checkpoint_writer import CheckpointWriter
 from barnabas.storage.manager.compaction_candidates import candidate_of, job_of
+from barnabas.storage.manager.compaction_retries import CompactionRetries
+from barnabas.storage.manager.compaction_running import (
+    RunningCompaction,
+    check_new_segment,
+    failure_of,
+)
 from barnabas.storage.manager.data_directory import DataDirectory
 from barnabas.storage.manager.disk_work import DiskWork
 from barnabas.storage.manager.managed_log import ManagedLog

@@ -28,8 +28,8 @@ from barnabas.storage.errors import (
 )
 from barnabas.storage.loading.job import LoadJob, Recovered, TooMuchHere
 from barnabas.storage.loading.loader import Loader
-from barnabas.storage.loading.unopened_logs import SMALL_BYTES, UnopenedLog
-from barnabas.storage.log_config import LogConfig
+from barnabas.storage.loading.unopened_logs import UnopenedLog
+from barnabas.storage.log_config import SMALL_BYTES, LogConfig
 from barnabas.storage.manager.checkpoint_contents import OFFSETS_FOR
 from barnabas.storage.manager.data_directory_files import DataDirectoryFiles
 from barnabas.storage.manager.managed_log import ManagedLog

@@ -19,15 +19,13 @@ from barnabas.storage.directory import checkpoints
 from barnabas.storage.directory.partition_metadata import sync_topic_ids
 from barnabas.storage.disk.fs import remove_path, remove_tree, sync_directory
 from barnabas.storage.errors import LogDirectoryFailed, TooManyOpenFiles
-from barnabas.storage.log_config import FOREVER
-from barnabas.storage.log_manager_config import LogManagerConfig
+from barnabas.storage.log_config import FOREVER, LogManagerConfig
 from barnabas.storage.manager.checkpoint_writer import CheckpointWriter
 from barnabas.storage.manager.compaction_scheduler import CompactionScheduler
 from barnabas.storage.manager.data_directory import DataDirectory
 from barnabas.storage.manager.disk_work import DiskWork
 from barnabas.storage.manager.flusher import Flusher
 from barnabas.storage.manager.managed_log import ManagedLog
-from barnabas.storage.manager.periodic_task import Task
 from barnabas.storage.manager.retention import count_above_size, count_below_start, count_expired
 
 _SOON_MS = 1_000
@@ -218,3 +216,28 @@ class LogMaintenance:
         for entry in [each for each in directory.to_remove if each[0] <= now_ms]:
             directory.to_remove.remove(entry)
             self._work(directory, partial(remove_tree, directory.fs, entry[1]))
+
+
+Sweep = Callable[[int], Iterator[None]]
+"""Begins a sweep at a time of the wall clock; yields wherever it may be interrupted."""
+
+
+class Task:
+    """A sweep with its interval."""
+
+    def __init__(self, interval_ms: int, sweep: Sweep) -> None:
+        self.interval_ms = interval_ms
+        self.due_ms = FOREVER
+        """When its next slice is to be done, by the monotonic clock; nothing until it is set."""
+        self._sweep = sweep
+        self._running: Iterator[None] | None = None
+
+    def run(self, now_ms: int, monotonic_ms: int) -> None:
+        """Do the next slice if it is time."""
+        if self.due_ms > monotonic_ms:
+            return
+        if self._running is None:
+            self._running = self._sweep(now_ms)
+        if next(self._running, self) is self:
+            self._running = None
+            self.due_ms = monotonic_ms + self.interval_ms

@@ -16,8 +16,7 @@ from barnabas.storage.disk.fs import REAL, FileSystem
 from barnabas.storage.disk.open_files import DEFAULT_CAPACITY
 from barnabas.storage.errors import LogDirectoryFailed
 from barnabas.storage.loading.unopened_logs import Recover
-from barnabas.storage.log_config import LogConfig
-from barnabas.storage.log_manager_config import LogManagerConfig
+from barnabas.storage.log_config import LogConfig, LogManagerConfig
 from barnabas.storage.manager.checkpoint_writer import CheckpointWriter
 from barnabas.storage.manager.compaction_scheduler import CompactionScheduler
 from barnabas.storage.manager.data_directory import ConfigOf, DataDirectory, IsStray

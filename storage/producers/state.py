@@ -14,6 +14,7 @@ from typing import Final
 
 from barnabas.storage.disk.fs import FileSystem, read_file, write_file
 from barnabas.storage.errors import CorruptSnapshot
+from barnabas.storage.file_names import DELETED
 from barnabas.storage.producers.entry import CompletedTransaction, ProducerEntry
 from barnabas.storage.producers.snapshot import (
     FIRST_TABLE_SIZE,
@@ -21,7 +22,6 @@ from barnabas.storage.producers.snapshot import (
     parse_snapshot,
     table_size,
 )
-from barnabas.storage.segment.files import DELETED
 
 NO_OFFSET: Final = -1
 

@@ -6,8 +6,8 @@ take what the leader accepted: for them only the bookkeeping is done.
 """
 
 from barnabas.storage.batch.control_records import EndTransactionMarker, parse_control
-from barnabas.storage.batch.decoder import decode_batch
 from barnabas.storage.batch.header import BatchHeader, Buffer
+from barnabas.storage.batch.records import decode_batch
 from barnabas.storage.producers.entry import (
     AppendOrigin,
     CompletedTransaction,

@@ -6,52 +6,13 @@ holds no descriptor; the file cache lends it one.
 """
 
 from contextlib import suppress
-from typing import Final
 
 from barnabas.storage.disk.open_files import CachedFile, FileCache, FileSlice, OpenFile
 from barnabas.storage.errors import CorruptIndex
+from barnabas.storage.file_names import INDEX, LOG, TIME_INDEX, TRANSACTION_INDEX, segment_path
 from barnabas.storage.segment.offset_index import OffsetIndex
 from barnabas.storage.segment.time_index import TimeIndex
 from barnabas.storage.segment.transaction_index import TransactionIndex
-
-LOG, INDEX, TIME_INDEX, TRANSACTION_INDEX = ".log", ".index", ".timeindex", ".txnindex"
-SEGMENT_EXTENSIONS: Final = (LOG, INDEX, TIME_INDEX, TRANSACTION_INDEX)
-
-DELETED: Final = ".deleted"
-"""Behind the name of a file that is no longer part of the log and will be unlinked."""
-CLEANED: Final = ".cleaned"
-"""Behind the names of a segment that a compaction is writing."""
-SWAP: Final = ".swap"
-"""Behind the names of a finished one that takes the place of others."""
-UNFINISHED: Final = (DELETED, CLEANED, SWAP)
-
-
-MAX_OFFSET: Final = 0x7FFFFFFFFFFFFFFF
-_DIGITS: Final = 20
-
-
-def segment_path(directory: str, base_offset: int, extension: str, suffix: str = "") -> str:
-    """Path of one of a segment's files; `suffix` is "", CLEANED, SWAP or DELETED."""
-    return f"{directory}/{base_offset:020d}{extension}{suffix}"
-
-
-def base_offset_of(name: str) -> int | None:
-    """The offset that the name of a log's file begins with, None if it is another's file.
-
-    Twenty digits and a dot: `00000000000000000042.log`, `….snapshot`, `….index.swap`.
-    """
-    digits = name[:_DIGITS]
-    if len(digits) < _DIGITS or name[_DIGITS : _DIGITS + 1] != ".":
-        return None
-    if not (digits.isascii() and digits.isdigit()):
-        return None
-    offset = int(digits)
-    return offset if offset <= MAX_OFFSET else None
-
-
-def is_leaving(name: str) -> bool:
-    """Whether a file is what a compaction has written and not put in place."""
-    return name.endswith((CLEANED, SWAP)) and base_offset_of(name) is not None
 
 
 class SegmentFiles:

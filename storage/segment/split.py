@@ -10,7 +10,7 @@ from barnabas.storage.batch.reader import read_batches
 from barnabas.storage.disk.fs import REPLACE, sync_directory, write_all
 from barnabas.storage.disk.open_files import read_fully
 from barnabas.storage.errors import CorruptBatch, CorruptIndex
-from barnabas.storage.segment.files import CLEANED, LOG, SWAP, segment_path
+from barnabas.storage.file_names import CLEANED, LOG, SWAP, segment_path
 from barnabas.storage.segment.offset_index import MAX_RELATIVE_OFFSET
 from barnabas.storage.segment.segment import Segment
 

@@ -2,9 +2,8 @@
 
 from barnabas.storage.append.rules import AppendRules, ValidatedRecords
 from barnabas.storage.append.validation import validate_as_leader
-from barnabas.storage.batch.decoder import decode_all
 from barnabas.storage.batch.header import crc_is_valid, walk
-from barnabas.storage.batch.records import Record
+from barnabas.storage.batch.records import Record, decode_all
 
 NOW_MS = 1_700_000_000_000
 FULL = AppendRules(check_records=True)

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from barnabas.storage.batch.builder import build_batch
-from barnabas.storage.batch.decoder import decode_all
-from barnabas.storage.batch.records import Record
+from barnabas.storage.batch.records import Record, decode_all
 from barnabas.storage.compaction.job import CompactedGroup, CompactionJob, SourceSegment
 from barnabas.storage.log_config import LogConfig
 

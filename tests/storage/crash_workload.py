@@ -15,8 +15,7 @@ from barnabas.storage.compaction.process import InlineCompactor
 from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.disk.fs import FileSystem
 from barnabas.storage.errors import LogDirectoryFailed
-from barnabas.storage.log_config import LogConfig
-from barnabas.storage.log_manager_config import LogManagerConfig
+from barnabas.storage.log_config import LogConfig, LogManagerConfig
 from barnabas.storage.manager.log_manager import LogManager
 from barnabas.storage.manager.managed_log import ManagedLog
 from barnabas.storage.producers.entry import AppendOrigin

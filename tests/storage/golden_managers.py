@@ -8,9 +8,8 @@ from barnabas.storage.batch.header import walk
 from barnabas.storage.directory import clean_marker
 from barnabas.storage.disk.fs import REAL
 from barnabas.storage.log.log import Log
-from barnabas.storage.log.read_result import ReadBound
-from barnabas.storage.log_config import SETTINGS, LogConfig
-from barnabas.storage.log_manager_config import LogManagerConfig
+from barnabas.storage.log.results import ReadBound
+from barnabas.storage.log_config import SETTINGS, LogConfig, LogManagerConfig
 from barnabas.storage.manager.log_manager import LogManager
 from barnabas.storage.manager.managed_log import ManagedLog
 from tests.storage.golden import CASES, manifest, unpack

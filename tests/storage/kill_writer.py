@@ -13,13 +13,11 @@ from pathlib import Path
 
 from barnabas.storage.batch.builder import build_batch
 from barnabas.storage.batch.compression import Codec
-from barnabas.storage.batch.decoder import decode_batch
 from barnabas.storage.batch.header import crc_is_valid, walk
-from barnabas.storage.batch.records import Record
+from barnabas.storage.batch.records import Record, decode_batch
 from barnabas.storage.compaction.process import CompactionProcess
 from barnabas.storage.directory_names import TopicPartition
-from barnabas.storage.log_config import LogConfig
-from barnabas.storage.log_manager_config import LogManagerConfig
+from barnabas.storage.log_config import LogConfig, LogManagerConfig
 from barnabas.storage.manager.log_manager import LogManager
 from barnabas.storage.manager.managed_log import ManagedLog
 

@@ -1,8 +1,7 @@
 """What must be true of any log, whatever happened to it."""
 
-from barnabas.storage.batch.decoder import decode_batch
 from barnabas.storage.batch.header import BatchHeader, crc_is_valid, walk
-from barnabas.storage.batch.records import Record
+from barnabas.storage.batch.records import Record, decode_batch
 from barnabas.storage.manager.managed_log import ManagedLog
 
 Found = list[tuple[int, BatchHeader, list[Record]]]

@@ -8,9 +8,8 @@ from barnabas.storage.batch.builder import build_batch, build_end_transaction_ma
 from barnabas.storage.batch.control_records import EndTransactionMarker
 from barnabas.storage.batch.header import BatchHeader, walk
 from barnabas.storage.batch.records import Record
-from barnabas.storage.log.append_info import AppendInfo
 from barnabas.storage.log.log import Log
-from barnabas.storage.log.read_result import ReadBound
+from barnabas.storage.log.results import AppendInfo, ReadBound
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.producers.entry import AppendOrigin
 

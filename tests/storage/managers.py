@@ -4,13 +4,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from barnabas.storage.batch.builder import build_batch
-from barnabas.storage.batch.decoder import decode_all
-from barnabas.storage.batch.records import Record
+from barnabas.storage.batch.records import Record, decode_all
 from barnabas.storage.compaction.job import Compactor
 from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.disk.fs import REAL, FileSystem
-from barnabas.storage.log_config import LogConfig
-from barnabas.storage.log_manager_config import LogManagerConfig
+from barnabas.storage.log_config import LogConfig, LogManagerConfig
 from barnabas.storage.manager.disk_work import Done, Worker, work_inline
 from barnabas.storage.manager.log_manager import LogManager
 from barnabas.storage.manager.managed_log import ManagedLog

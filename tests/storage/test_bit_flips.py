@@ -16,7 +16,7 @@ from barnabas.storage.batch.control_records import EndTransactionMarker
 from barnabas.storage.batch.header import BatchHeader, walk
 from barnabas.storage.batch.records import Record
 from barnabas.storage.log.log import Log
-from barnabas.storage.log.read_result import ReadBound
+from barnabas.storage.log.results import ReadBound
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.producers.entry import AppendOrigin
 

@@ -8,8 +8,7 @@ import pytest
 
 from barnabas.storage.directory import checkpoints
 from barnabas.storage.disk.fs import REAL
-from barnabas.storage.log_config import LogConfig
-from barnabas.storage.log_manager_config import LogManagerConfig
+from barnabas.storage.log_config import LogConfig, LogManagerConfig
 from barnabas.storage.manager.log_manager import LogManager
 from barnabas.storage.manager.managed_log import ManagedLog
 

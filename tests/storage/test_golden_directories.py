@@ -12,15 +12,14 @@ from typing import Any
 
 import pytest
 
-from barnabas.storage.batch.decoder import decode_batch
 from barnabas.storage.batch.header import BatchHeader, walk
-from barnabas.storage.batch.records import Record
+from barnabas.storage.batch.records import Record, decode_batch
 from barnabas.storage.directory import checkpoints, clean_marker
 from barnabas.storage.directory.partition_metadata import topic_id_text
 from barnabas.storage.directory_names import TopicPartition, parse_name
 from barnabas.storage.disk.fs import REAL
 from barnabas.storage.log.log import Log
-from barnabas.storage.log.read_result import ReadBound
+from barnabas.storage.log.results import ReadBound
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.manager.log_manager import LogManager
 from tests.storage.golden import CASES, manifest, unpack

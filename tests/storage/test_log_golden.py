@@ -9,7 +9,7 @@ import pytest
 
 from barnabas.storage.batch.header import HEADER, MAGIC_V2, walk
 from barnabas.storage.log.log import Log
-from barnabas.storage.log.read_result import ReadBound
+from barnabas.storage.log.results import ReadBound
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.producers.entry import AppendOrigin
 from barnabas.storage.producers.snapshot import build_snapshot, parse_snapshot

@@ -12,14 +12,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from barnabas.storage.batch.builder import build_batch, build_end_transaction_marker
 from barnabas.storage.batch.control_records import EndTransactionMarker
-from barnabas.storage.batch.decoder import decode_batch
 from barnabas.storage.batch.header import walk
-from barnabas.storage.batch.records import Record
+from barnabas.storage.batch.records import Record, decode_batch
 from barnabas.storage.compaction.cleaned_segment import CleanedSegment
 from barnabas.storage.compaction.job import SourceSegment
 from barnabas.storage.errors import InvalidTransactionState, OffsetOutOfRange, OutOfOrderSequence
 from barnabas.storage.log.log import Log
-from barnabas.storage.log.read_result import ReadBound
+from barnabas.storage.log.results import ReadBound
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.producers.entry import AppendOrigin
 

@@ -8,10 +8,9 @@ import pytest
 from barnabas.storage.batch.builder import build_batch, build_end_transaction_marker
 from barnabas.storage.batch.compression import Codec
 from barnabas.storage.batch.control_records import EndTransactionMarker, parse_control
-from barnabas.storage.batch.decoder import decode_all
 from barnabas.storage.batch.header import crc_is_valid, parse_header
 from barnabas.storage.batch.legacy import build_message_set
-from barnabas.storage.batch.records import Record
+from barnabas.storage.batch.records import Record, decode_all
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "storage-format.md"
 TIME_MS = 1_700_000_000_000

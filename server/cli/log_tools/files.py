@@ -16,8 +16,8 @@ from barnabas.storage.directory import (
     partition_metadata,
 )
 from barnabas.storage.directory_names import DELETED, TopicPartition, parse_name
+from barnabas.storage.file_names import UNFINISHED
 from barnabas.storage.producers.leader_epochs import FILE_NAME as LEADER_EPOCHS
-from barnabas.storage.segment.files import UNFINISHED
 
 
 class BadPath(Exception):

@@ -15,10 +15,9 @@ from barnabas.storage.batch.control_records import (
     LeaderChange,
     parse_control,
 )
-from barnabas.storage.batch.decoder import decode_batch
 from barnabas.storage.batch.header import BatchHeader, crc_is_valid
 from barnabas.storage.batch.reader import read_batches
-from barnabas.storage.batch.records import Record
+from barnabas.storage.batch.records import Record, decode_batch
 from barnabas.storage.errors import StorageError
 
 Row = dict[str, Any]

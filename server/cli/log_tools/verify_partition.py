@@ -18,8 +18,8 @@ from barnabas.storage.batch.header import MAGIC_V2, BatchHeader
 from barnabas.storage.batch.reader import read_batches
 from barnabas.storage.directory.partition_metadata import read_topic_id
 from barnabas.storage.errors import CorruptBatch, CorruptCheckpoint
+from barnabas.storage.file_names import CLEANED, SWAP
 from barnabas.storage.producers.leader_epochs import parse_epochs
-from barnabas.storage.segment.files import CLEANED, SWAP
 
 _PEEK_BYTES = 1 << 16
 

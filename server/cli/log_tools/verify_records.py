@@ -1,9 +1,8 @@
 """Is a batch sound by itself: its CRC, its header, its records."""
 
 from barnabas.storage.batch.control_records import parse_control
-from barnabas.storage.batch.decoder import decode_batch
 from barnabas.storage.batch.header import MAGIC_V2, BatchHeader, crc_is_valid
-from barnabas.storage.batch.records import Record
+from barnabas.storage.batch.records import Record, decode_batch
 from barnabas.storage.errors import StorageError
 
 

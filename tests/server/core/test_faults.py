@@ -9,7 +9,7 @@ import pytest
 from barnabas.server.core.faults import Action, topic_partitions
 from barnabas.server.testing.broker import Broker
 from barnabas.server.testing.faults import AddedFault
-from barnabas.storage.batch.decoder import decode_batch
+from barnabas.storage.batch.records import decode_batch
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,

@@ -24,9 +24,8 @@ from barnabas.server.groups.records import (
 )
 from barnabas.server.groups.shards import Shard
 from barnabas.server.groups.subscriptions import subscribed_topics
-from barnabas.storage.batch.decoder import decode_batch
 from barnabas.storage.batch.header import BatchHeader, walk
-from barnabas.storage.batch.records import Record
+from barnabas.storage.batch.records import Record, decode_batch
 from barnabas.wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from barnabas.wire.uuids import Uuid
 

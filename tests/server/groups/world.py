@@ -21,10 +21,9 @@ from barnabas.server.observing.metrics import Metrics
 from barnabas.server.replication.partition import Partition
 from barnabas.server.replication.replicas import Replicas
 from barnabas.server.settings.config import load_config
-from barnabas.storage.batch.decoder import decode_batch
 from barnabas.storage.batch.header import BatchHeader, walk
-from barnabas.storage.batch.records import Record
-from barnabas.storage.log.read_result import ReadBound
+from barnabas.storage.batch.records import Record, decode_batch
+from barnabas.storage.log.results import ReadBound
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.manager.log_manager import LogManager
 from barnabas.wire.error_codes import ErrorCode

@@ -9,7 +9,7 @@ import pytest
 
 from barnabas.server.replication.partition import Partition
 from barnabas.server.testing.broker import Broker
-from barnabas.storage.batch.decoder import decode_all
+from barnabas.storage.batch.records import decode_all
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic

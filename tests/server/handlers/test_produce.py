@@ -8,8 +8,8 @@ import pytest
 
 from barnabas.server.testing.broker import Broker
 from barnabas.storage.batch.compression import Codec
-from barnabas.storage.batch.decoder import decode_all
 from barnabas.storage.batch.header import TRANSACTIONAL
+from barnabas.storage.batch.records import decode_all
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from barnabas.wire.messages.produce import (

@@ -9,10 +9,9 @@ from barnabas.storage.append.validation import validate_as_follower
 from barnabas.storage.batch.builder import build_batch, build_end_transaction_marker, pack_batch
 from barnabas.storage.batch.compression import Codec
 from barnabas.storage.batch.control_records import EndTransactionMarker
-from barnabas.storage.batch.decoder import decode_all
 from barnabas.storage.batch.header import MAGIC_V1, compute_crc, crc_is_valid, walk
 from barnabas.storage.batch.legacy import build_message_set
-from barnabas.storage.batch.records import Record
+from barnabas.storage.batch.records import Record, decode_all
 from barnabas.storage.errors import (
     CorruptBatch,
     InvalidRecord,

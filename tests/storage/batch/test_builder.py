@@ -10,9 +10,8 @@ from barnabas.storage.batch.builder import (
 )
 from barnabas.storage.batch.compression import Codec
 from barnabas.storage.batch.control_records import EndTransactionMarker
-from barnabas.storage.batch.decoder import decode_batch
 from barnabas.storage.batch.header import MAGIC_V2, BatchHeader, crc_is_valid, parse_header, walk
-from barnabas.storage.batch.records import Record, records_data, walk_frames
+from barnabas.storage.batch.records import Record, decode_batch, records_data, walk_frames
 from barnabas.storage.errors import InvalidRecord
 from tests.storage.golden_batches import VERSIONS, golden_logs
 

@@ -6,9 +6,8 @@ import pytest
 
 from barnabas.storage.batch.compression import Codec
 from barnabas.storage.batch.control_records import EndTransactionMarker, parse_control
-from barnabas.storage.batch.decoder import decode_all, decode_batch
 from barnabas.storage.batch.header import MAGIC_V2, BatchHeader, crc_is_valid, walk
-from barnabas.storage.batch.records import Record
+from barnabas.storage.batch.records import Record, decode_all, decode_batch
 from tests.storage.golden_batches import VERSIONS, GoldenLogs, golden_bytes, golden_logs
 
 BOTH = ("codecs", "plain", "idempotent", "transactions", "logstart")

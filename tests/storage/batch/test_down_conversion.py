@@ -7,7 +7,6 @@ import pytest
 from barnabas.storage.batch.builder import build_batch, build_end_transaction_marker
 from barnabas.storage.batch.compression import Codec
 from barnabas.storage.batch.control_records import EndTransactionMarker
-from barnabas.storage.batch.decoder import decode_all
 from barnabas.storage.batch.down_conversion import (
     down_convert,
     down_convert_in_steps,
@@ -15,7 +14,7 @@ from barnabas.storage.batch.down_conversion import (
 )
 from barnabas.storage.batch.header import walk
 from barnabas.storage.batch.legacy import build_message_set
-from barnabas.storage.batch.records import Record
+from barnabas.storage.batch.records import Record, decode_all
 from barnabas.storage.errors import UnsupportedCodec
 from tests.storage.golden_batches import golden_logs
 from tests.wire.steps import finished

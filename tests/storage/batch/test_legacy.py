@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.storage.batch.compression import Codec, compress
-from barnabas.storage.batch.decoder import decode_all, decode_batch
 from barnabas.storage.batch.header import MAGIC_V2, crc_is_valid, parse_header, walk
 from barnabas.storage.batch.legacy import (
     append_message,
@@ -14,7 +13,7 @@ from barnabas.storage.batch.legacy import (
     key_and_value,
     stamp_legacy,
 )
-from barnabas.storage.batch.records import Record
+from barnabas.storage.batch.records import Record, decode_all, decode_batch
 from barnabas.storage.errors import CorruptBatch, StorageError
 from tests.storage.golden_batches import golden_logs
 

@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 from barnabas.storage.batch.builder import build_batch
 from barnabas.storage.batch.compression import Codec
-from barnabas.storage.batch.decoder import decode_batch
 from barnabas.storage.batch.header import parse_header
 from barnabas.storage.batch.records import (
     Headers,
     Record,
     append_record,
+    decode_batch,
     decode_headers,
     records_data,
     walk_frames,

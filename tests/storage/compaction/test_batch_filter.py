@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 
 from barnabas.storage.batch.builder import build_batch
 from barnabas.storage.batch.compression import Codec
-from barnabas.storage.batch.decoder import decode_all
 from barnabas.storage.batch.header import crc_is_valid, walk
 from barnabas.storage.batch.legacy import build_message_set
-from barnabas.storage.batch.records import Record
+from barnabas.storage.batch.records import Record, decode_all
 from barnabas.storage.compaction.cleaner import compact
 from barnabas.storage.compaction.job import CompactedGroup, CompactionDone
 from barnabas.storage.disk.fs import REAL

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from barnabas.storage.batch.decoder import decode_all
 from barnabas.storage.batch.header import crc_is_valid, walk
+from barnabas.storage.batch.records import decode_all
 from barnabas.storage.compaction.cleaner import compact
 from barnabas.storage.compaction.job import (
     CompactedGroup,

@@ -12,8 +12,7 @@ from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.disk.open_files import FileCache
 from barnabas.storage.loading.job import LoadJob, Recovered, RecoveryFailed
 from barnabas.storage.loading.loader import Loader
-from barnabas.storage.log_config import LogConfig
-from barnabas.storage.log_manager_config import LogManagerConfig
+from barnabas.storage.log_config import LogConfig, LogManagerConfig
 from barnabas.storage.manager.log_manager import LogManager
 from barnabas.storage.manager.managed_log import ManagedLog
 

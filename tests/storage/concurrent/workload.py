@@ -12,8 +12,7 @@ from dataclasses import replace
 from barnabas.storage.batch.builder import build_batch
 from barnabas.storage.batch.records import Record
 from barnabas.storage.directory_names import TopicPartition
-from barnabas.storage.log_config import LogConfig
-from barnabas.storage.log_manager_config import LogManagerConfig
+from barnabas.storage.log_config import LogConfig, LogManagerConfig
 from barnabas.storage.manager.managed_log import ManagedLog
 
 from ..faulty_disk import Killed

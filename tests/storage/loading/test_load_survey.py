@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.storage.loading.load_survey import bytes_to_read
+from barnabas.storage.loading.unopened_logs import bytes_to_read
 
 
 def files(*names: str) -> set[str]:

@@ -5,7 +5,7 @@ import pytest
 from barnabas.storage.batch.header import walk
 from barnabas.storage.errors import CorruptBatch, OffsetOutOfRange
 from barnabas.storage.log.log import Log
-from barnabas.storage.log.read_result import ReadBound
+from barnabas.storage.log.results import ReadBound
 
 from ..logs import (
     a_batch,

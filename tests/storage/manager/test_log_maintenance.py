@@ -7,8 +7,7 @@ import pytest
 from barnabas.storage.directory import checkpoints, partition_metadata
 from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.disk.fs import REAL, FileSystem
-from barnabas.storage.log_config import LogConfig
-from barnabas.storage.log_manager_config import LogManagerConfig
+from barnabas.storage.log_config import LogConfig, LogManagerConfig
 
 from ..managers import (
     NOW_MS,

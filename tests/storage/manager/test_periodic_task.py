@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 
 from barnabas.storage.log_config import FOREVER
-from barnabas.storage.manager.periodic_task import Task
+from barnabas.storage.manager.log_maintenance import Task
 
 DAY_AGO_MS = -86_400_000  # by the wall clock, which tells nothing of what is due
 

@@ -6,8 +6,7 @@ import pytest
 
 from barnabas.storage.directory import checkpoints
 from barnabas.storage.disk.fs import REAL
-from barnabas.storage.log_config import LogConfig
-from barnabas.storage.log_manager_config import LogManagerConfig
+from barnabas.storage.log_config import LogConfig, LogManagerConfig
 
 from ..managers import NOW_MS, ORDERS, append, opened, pass_time, values_of
 

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from barnabas.storage.segment.files import segment_path
+from barnabas.storage.file_names import segment_path
 
 from ..logs import a_batch, append, end_transaction, fill, names, open_log
 

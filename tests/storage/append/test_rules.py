@@ -1,4 +1,4 @@
-from barnabas.storage.append.topic_rules import append_rules
+from barnabas.storage.append.rules import append_rules
 from barnabas.storage.batch.compression import Codec
 from barnabas.storage.batch.header import MAGIC_V1, MAGIC_V2
 from barnabas.storage.log_config import LogConfig

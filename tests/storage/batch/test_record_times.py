@@ -6,18 +6,17 @@ import pytest
 
 from barnabas.storage.batch.builder import build_batch
 from barnabas.storage.batch.compression import Codec
-from barnabas.storage.batch.decoder import decode_batch
 from barnabas.storage.batch.header import V2_HEADER_BYTES, parse_header
-from barnabas.storage.batch.records import Record
-from barnabas.storage.batch.varint import append_varint
-from barnabas.storage.record_times import (
+from barnabas.storage.batch.record_times import (
     COMPRESSED_LIMIT_BYTES,
     UNKNOWN_TIMESTAMP,
     largest_delta,
     largest_timestamp,
 )
+from barnabas.storage.batch.records import Record, decode_batch
+from barnabas.storage.batch.varint import append_varint
 
-from .logs import NOW_MS
+from ..logs import NOW_MS
 
 DELTAS = [0, 1, 63, 64, -64, -65, 8191, 8192, 1 << 20, 1 << 34, -(1 << 41), 1 << 55, -(1 << 60)]
 

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from barnabas.server.turns import Turns, each
+from barnabas.server.core.turns import Turns, each
 from barnabas.wire.compiler import Steps
 
 SHORTEST_NS = 1  # then every step is a turn

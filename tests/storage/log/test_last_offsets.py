@@ -10,8 +10,8 @@ from barnabas.storage.batch.records import Record
 from barnabas.storage.errors import CorruptBatch, OffsetOutOfRange
 from barnabas.storage.log.log import Log
 
-from .log.test_log_append import stamped
-from .logs import NOW_MS, a_batch, append, file_name, offsets, open_log
+from ..logs import NOW_MS, a_batch, append, file_name, offsets, open_log
+from .test_log_append import stamped
 
 LONGEST = 1 << 31
 END = MAX_OFFSET + 1

@@ -13,14 +13,14 @@ from barnabas.storage.batch.builder import build_batch
 from barnabas.storage.batch.compression import Codec
 from barnabas.storage.batch.crc import crc32c
 from barnabas.storage.batch.header import BatchHeader, crc_is_valid
+from barnabas.storage.batch.record_times import BELIEVED_AHEAD_MS, COMPRESSED_LIMIT_BYTES
 from barnabas.storage.batch.records import Record
 from barnabas.storage.errors import InvalidRecord, InvalidTimestamp
 from barnabas.storage.log.log import Log
 from barnabas.storage.log.log_offsets import TimestampedOffset
 from barnabas.storage.manager.retention import count_expired
-from barnabas.storage.record_times import BELIEVED_AHEAD_MS, COMPRESSED_LIMIT_BYTES
 
-from .logs import NOW_MS, append, open_log, read_all
+from ..logs import NOW_MS, append, open_log, read_all
 
 LIES = [-1, 0, -(1 << 63), (1 << 63) - 1, NOW_MS - 1, NOW_MS + 1, NOW_MS + 50, NOW_MS + (1 << 40)]
 TIMES = (NOW_MS, NOW_MS + 20, NOW_MS + 10)
