@@ -8,6 +8,7 @@ Nothing is global: two brokers in one process share no state but what they are g
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -102,6 +103,8 @@ class Broker:
             config, self.clock, self.metadata, self.produces, self.fetches, self.disks.flush,
             self.logs.room("groups"),
         )  # fmt: skip
+        # Entered while the logs are loaded, which keeps the loop from hearing of anything.
+        self.while_loading: Callable[[], AbstractContextManager[None]] = nullcontext
         # Set when the broker cannot go on, with the reason.
         self.failed: asyncio.Future[str] = loop.create_future()
         self.http: HttpServer | None = None
@@ -127,11 +130,12 @@ class Broker:
             await self.live_settings.start()
             topics = await self.registry.topics.read_all()
             is_stray = stray_finder({n: t.assignment for n, t in topics.items()}, self.broker_id)
-            await open_disks(
-                self.disks, self.config, self.topic_settings, self.clock,
-                broker_id=self.broker_id, cluster_id=self.metadata.cluster_id,
-                is_stray=is_stray, log=self.log,
-            )  # fmt: skip
+            with self.while_loading():
+                await open_disks(
+                    self.disks, self.config, self.topic_settings, self.clock,
+                    broker_id=self.broker_id, cluster_id=self.metadata.cluster_id,
+                    is_stray=is_stray, log=self.log,
+                )  # fmt: skip
             logs_are_open = True
             observe(self)
             bind_listeners(self)

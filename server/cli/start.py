@@ -4,7 +4,8 @@ import asyncio
 import gc
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 
 ANY_HOST = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # not an address to connect to
 DEFAULT_ADDRESS = "127.0.0.1:9092"
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+class _Stopped(BaseException):
+    """A signal came while the logs were loaded."""
 
 
 @click.command()
@@ -69,7 +75,7 @@ async def _serve(config: BrokerConfig, load: Callable[[Mapping[str, str]], Broke
 
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in SIGNALS:
         loop.add_signal_handler(number, stopping.set)
     if config.barnabas_http_control:
         from barnabas.server.cli.controlled import serve_controlled
@@ -78,11 +84,14 @@ async def _serve(config: BrokerConfig, load: Callable[[Mapping[str, str]], Broke
     broker = Broker(config)
     broker.failed.add_done_callback(lambda _: stopping.set())
     broker.groups.leadership.on_loaded = _keep_for_good
+    broker.while_loading = _ended_by_signals
     try:
         await broker.start()
     except StartFailed as error:
         print(f"barnabas: {error}", file=sys.stderr)
         return 1
+    except _Stopped:
+        return 0
     announce(broker)
     _keep_for_good()
     await stopping.wait()
@@ -92,6 +101,24 @@ async def _serve(config: BrokerConfig, load: Callable[[Mapping[str, str]], Broke
         return 1
     await broker.stop()
     return 0
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """A signal ends what is done here at once: the loop is busy with it and would hear too late.
+
+    That may be minutes of recovery, which is begun again at the next start.
+    """
+
+    def stop(*_: object) -> None:
+        raise _Stopped
+
+    before = {number: signal.signal(number, stop) for number in SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def announce(broker: "Broker") -> None:

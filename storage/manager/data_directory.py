@@ -158,7 +158,7 @@ class DataDirectory(DataDirectoryFiles):
     def _move_aside(self, partition: TopicPartition) -> str:
         name = name_with_suffix(partition, STRAY)
         self.fs.rename(f"{self.path}/{partition}", f"{self.path}/{name}")
-        self.is_unsynced = True
+        self.name_changes += 1
         return name
 
     def _load_job(

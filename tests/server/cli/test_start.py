@@ -1,7 +1,9 @@
 """`barnabas start` as a process: how it ends when it cannot go on, and what it does for speed."""
 
 import gc
+import os
 import resource
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +16,7 @@ from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.server.raw_client import RawClient
 from tests.server.records import make_batch, produce
+from tests.server.waiting import wait_until
 
 LARGEST_FILE_BYTES = 200_000
 
@@ -71,3 +74,30 @@ def test_what_was_loaded_is_kept_from_the_garbage_collector() -> None:
         assert gc.get_freeze_count() >= kept + len(new) / 2
     finally:
         gc.unfreeze()
+
+
+@pytest.mark.broker_says("partitions are offline|a data directory failed", always=False)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_a_start_that_is_busy_loading(tmp_path: Path, number: int) -> None:
+    """Files that nobody writes keep the start waiting: of the first it is told that it is there."""
+    fifos = [tmp_path / disk / "cleaner-offset-checkpoint" for disk in ("a", "b")]
+    for fifo in fifos:
+        fifo.parent.mkdir()
+        os.mkfifo(fifo)
+    arguments = ["start", "--listen", "127.0.0.1:0", "--data-dir", f"{tmp_path}/a,{tmp_path}/b"]
+    with subprocess.Popen([sys.executable, "-m", "barnabas", *arguments]) as started:
+        try:
+            wait_until(lambda: has_reader(fifos[0]), 60)
+            started.send_signal(number)
+            assert started.wait(60) == 0
+        finally:
+            started.kill()
+
+
+def has_reader(fifo: Path) -> bool:
+    """Whether somebody waits for the other end of a pipe; he goes on then."""
+    try:
+        os.close(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))
+    except OSError:
+        return False
+    return True
