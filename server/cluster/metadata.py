@@ -89,12 +89,12 @@ class ClusterMetadata:
         """The topic's name, or None if nobody knows the id."""
         return self._names.get(topic_id)
 
-    def topic_named_or_known(self, name: str, topic_id: Uuid) -> TopicInfo:
-        """The topic meant by a name or, without one, by an id.
+    def topic_named_or_known(self, name: str | None, topic_id: Uuid) -> TopicInfo:
+        """The topic meant by a name or, without one, by an id. An empty name is one without an id.
 
         Raises ApiError UNKNOWN_TOPIC_OR_PARTITION or UNKNOWN_TOPIC_ID.
         """
-        if name:
+        if name or (name is not None and topic_id == ZERO_UUID):
             topic = self.topics.get(name)
             if topic is None:
                 raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)

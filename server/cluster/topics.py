@@ -6,7 +6,7 @@ The registry is told what is wanted; the controller sees it and gives the partit
 
 import asyncio
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from barnabas.server.cluster.added_partitions import plan_partitions
 from barnabas.server.cluster.metadata import INTERNAL_TOPICS, ClusterMetadata
@@ -125,23 +125,24 @@ class Topics:
             raise fault
         if name in self._metadata.topics:
             raise ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
-        if "." in name or "_" in name:
-            collisions = colliding_topics(name, self._metadata.topics)
-            if collisions:
-                raise ApiError(
-                    ErrorCode.INVALID_TOPIC_EXCEPTION,
-                    f"Topic '{name}' collides with existing topics: {', '.join(collisions)}",
-                )
+        _check_collisions(name, self._metadata.topics)
 
     async def create(
         self, name: str, replicas: Mapping[int, Sequence[int]], settings: Mapping[str, str]
     ) -> Uuid | None:
-        """Write a new topic into the registry; its id. Raises ApiError."""
+        """Write a new topic into the registry; its id. Raises ApiError.
+
+        The metadata learns of a topic after the registry. So of two whose names collide, in one
+        request or in two at the same time, the second is held against the registry as well.
+        """
         self.check_new_name(name)
         if name in self._creating:
             raise ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' is being created.")
+        _check_collisions(name, self._creating)
         self._creating.add(name)
         try:
+            if "." in name or "_" in name:
+                _check_collisions(name, await self._registry.topics.names())
             made = await self._registry.topics.create(name, replicas, dict(settings))
             return made.topic_id
         except TopicExists as error:
@@ -158,7 +159,8 @@ class Topics:
         validate_only: bool = False,
     ) -> None:
         """Bring a topic to `count` partitions, with given replicas or placed. Raises ApiError."""
-        topic = await self._registry.topics.read(name)
+        is_legal = name_fault(name) is None
+        topic = await self._registry.topics.read(name) if is_legal else None
         if topic is None:
             raise ApiError(
                 ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist."
@@ -221,3 +223,14 @@ class Topics:
                 waiting.remove(future)
                 if not waiting:
                     del self._waiting[name]
+
+
+def _check_collisions(name: str, existing: Iterable[str]) -> None:
+    """Raises ApiError if the name's metrics would be those of another topic."""
+    if "." not in name and "_" not in name:
+        return
+    if collisions := [other for other in colliding_topics(name, existing) if other != name]:
+        raise ApiError(
+            ErrorCode.INVALID_TOPIC_EXCEPTION,
+            f"Topic '{name}' collides with existing topics: {', '.join(collisions)}",
+        )

@@ -10,6 +10,13 @@ from barnabas.server.registry.znodes import store
 from barnabas.storage import errors as storage
 from barnabas.wire.error_codes import ErrorCode
 
+LONGEST_MESSAGE = 8_000  # characters: at four bytes each the wire's strings still hold them
+
+
+def shortened(message: str) -> str:
+    """A message for a client that repeats what the client has sent, which may be of any length."""
+    return message if len(message) <= LONGEST_MESSAGE else f"{message[: LONGEST_MESSAGE - 1]}…"
+
 
 class ApiError(Exception):
     """A refusal with Kafka's own code; `message` goes to the client where the API has room."""
@@ -17,7 +24,7 @@ class ApiError(Exception):
     def __init__(self, code: ErrorCode, message: str | None = None) -> None:
         super().__init__(f"{code.name}: {message}" if message else code.name)
         self.code = code
-        self.message = message
+        self.message = None if message is None else shortened(message)
 
 
 # Nearest class wins, so a subclass stands for itself only where Kafka tells the two apart.
@@ -68,7 +75,7 @@ def code_of(error: Exception) -> ErrorCode:
 
 def message_of(error: Exception) -> str | None:
     """What to tell the client in words, where the API has room for it."""
-    return error.message if isinstance(error, ApiError) else str(error)
+    return error.message if isinstance(error, ApiError) else shortened(str(error))
 
 
 def is_expected(error: Exception) -> bool:

@@ -109,6 +109,7 @@ class Committing:
     ) -> None:
         """Append the offsets; once they are safe `take_in` keeps them, and `done` is told."""
         offsets = group.offsets
+        records = self._records(group, commits)  # before anything else: it may raise
         offsets.begin_write(commits)
 
         def written(error: ErrorCode, log_offset: int) -> None:
@@ -123,7 +124,7 @@ class Committing:
         producer_id, producer_epoch = transaction_of or (NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
         self._writer.append(
             group.shard,
-            self._records(group, commits),
+            records,
             written,
             base_sequence=FIRST_SEQUENCE,
             producer_id=producer_id,

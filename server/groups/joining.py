@@ -30,6 +30,7 @@ from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.join_group import JoinGroupResponse
 
 Answer = JoinGroupResponse | Deferred[JoinGroupResponse]
+LONGEST_PREFIX = 8_000  # of a member id, in characters: the whole of it has to fit a wire's string
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ class Joining:
     def _join_new(self, group: Group, attempt: JoinAttempt) -> Answer:
         self._check_protocols(group, attempt)
         instance_id = attempt.instance_id
-        member_id = f"{instance_id or attempt.client_id}-{uuid4()}"
+        member_id = f"{(instance_id or attempt.client_id)[:LONGEST_PREFIX]}-{uuid4()}"
         if instance_id is not None and instance_id in group.members.static:
             return self._replace_static(group, instance_id, member_id, attempt)
         if instance_id is None and attempt.must_know_member_id:

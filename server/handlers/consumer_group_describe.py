@@ -4,7 +4,7 @@ A classic group is no consumer group: GROUP_ID_NOT_FOUND, and clients go on to D
 """
 
 from barnabas.server.core.context import RequestContext
-from barnabas.server.core.errors import ApiError
+from barnabas.server.core.errors import ApiError, shortened
 from barnabas.server.core.turns import Sliced, each
 from barnabas.server.handlers import Versions
 from barnabas.wire.compiler import Steps
@@ -47,7 +47,7 @@ def _describe(group_id: str, context: RequestContext) -> DescribedGroup:
 def _refused(group_id: str, error: ErrorCode, message: str | None) -> DescribedGroup:
     return DescribedGroup(
         error_code=int(error),
-        error_message=message,
+        error_message=None if message is None else shortened(message),
         group_id=group_id,
         group_state="",
         group_epoch=0,

@@ -60,7 +60,7 @@ def _result(wanted: DeleteTopicState, context: RequestContext) -> DeletableTopic
         if wanted.name is None and wanted.topic_id == ZERO_UUID:
             raise ApiError(ErrorCode.INVALID_REQUEST, "Neither topic name nor id were specified.")
         metadata = context.broker.metadata
-        topic = metadata.topic_named_or_known(wanted.name or "", wanted.topic_id)
+        topic = metadata.topic_named_or_known(wanted.name, wanted.topic_id)
         result.name, result.topic_id = topic.name, topic.topic_id
     except ApiError as error:
         _refuse_topic(result, error)

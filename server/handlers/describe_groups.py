@@ -6,7 +6,7 @@
 """
 
 from barnabas.server.core.context import RequestContext
-from barnabas.server.core.errors import ApiError
+from barnabas.server.core.errors import ApiError, shortened
 from barnabas.server.core.turns import Sliced, each
 from barnabas.server.groups.group import Group
 from barnabas.server.groups.states import GroupState
@@ -63,7 +63,7 @@ def _describe(
 def _unknown(group_id: str, context: RequestContext) -> DescribedGroup:
     if context.api_version >= 6:
         answer = _nothing(group_id, ErrorCode.GROUP_ID_NOT_FOUND)
-        answer.error_message = f"Group {group_id} not found."
+        answer.error_message = shortened(f"Group {group_id} not found.")
         answer.group_state = GroupState.DEAD.value
         return answer
     answer = _nothing(group_id, ErrorCode.NONE)

@@ -122,10 +122,11 @@ def _asked_topic(
     name = asked.name
     if name in failed:
         return MetadataResponseTopic(error_code=int(failed[name]), name=name)
-    if name and (fault := name_fault(name)) is not None:
+    is_named = name is not None and (name != "" or asked.topic_id == ZERO_UUID)
+    if is_named and name is not None and (fault := name_fault(name)) is not None:
         return MetadataResponseTopic(error_code=int(fault.code), name=name)
     try:
-        topic = context.broker.metadata.topic_named_or_known(name or "", asked.topic_id)
+        topic = context.broker.metadata.topic_named_or_known(name, asked.topic_id)
     except ApiError as error:
         response = MetadataResponseTopic(error_code=int(error.code), name=name)
         if not name:

@@ -1,8 +1,10 @@
 """OffsetCommit: store a group's offsets.
 
-* v0 keeps them in the registry, at /consumers/<group>/offsets, as Kafka up to 3.9 does; v1 and
-  later in __consumer_offsets. v1: a commit timestamp for each.
-* v2-v4: how long to keep them; from v5 the broker decides (KIP-211). v6: leader epochs (KIP-320).
+* v0 keeps them in the registry, at /consumers/<group>/offsets, as Kafka up to 3.9 does: a group
+  that no znode can be named after is refused, INVALID_GROUP_ID (Kafka: UNKNOWN_SERVER_ERROR). v1
+  and later in __consumer_offsets. v1: a commit timestamp for each.
+* v2-v4: how long to keep them, 2^63-1 ms after 1970 at the most; from v5 the broker decides
+  (KIP-211). v6: leader epochs (KIP-320).
 * v7: static members (KIP-345). v10: topics by id (KIP-848): UNKNOWN_TOPIC_ID.
 * An unknown topic or partition is refused alone, the rest is stored; so is metadata that is too
   long. No metadata is stored as an empty text.
@@ -30,6 +32,7 @@ from barnabas.wire.messages.offset_commit import (
 )
 
 VERSIONS = Versions(0, 10)
+FOREVER_MS = (1 << 63) - 1
 Answers = dict[tuple[str, int], OffsetCommitResponsePartition]
 
 
@@ -46,6 +49,9 @@ def handle(
     if not commits:
         return response
     if context.api_version == 0:
+        if not context.broker.registry.consumers.may_have_group(request.group_id):
+            _report(answers.values(), ErrorCode.INVALID_GROUP_ID)
+            return response
         return _commit_to_registry(request.group_id, commits, answers, response, context)
     if is_first_use(context):
         return after_creation(
@@ -123,7 +129,7 @@ def _committed(
         partition.committed_leader_epoch,
         partition.committed_metadata or "",
         now_ms if timestamp_ms == -1 else timestamp_ms,
-        None if retention_ms == -1 else now_ms + retention_ms,
+        None if retention_ms == -1 else min(now_ms + retention_ms, FOREVER_MS),
     )
 
 

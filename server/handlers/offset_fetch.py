@@ -1,7 +1,8 @@
 """OffsetFetch: read what groups committed.
 
 * v0 reads the registry, at /consumers/<group>/offsets, and has an error for a partition without
-  an offset, UNKNOWN_TOPIC_OR_PARTITION; later versions answer offset -1 without an error.
+  an offset, UNKNOWN_TOPIC_OR_PARTITION; later versions answer offset -1 without an error. Of a
+  group that no znode can be named after, INVALID_GROUP_ID.
 * v2: null topics ask for all of a group's offsets; an error for the whole group. Before it the
   error of the group stands with every partition (Kafka 3.9 answers no partitions at all, which
   an old client takes for "nothing committed" and starts over).
@@ -194,7 +195,10 @@ async def _fetch_from_registry(
     asked = [(topic.name, index) for topic in topics for index in topic.partition_indexes]
     metadata = context.broker.metadata
     known = [key for key in asked if metadata.partition(*key) is not None]
-    offsets = await context.broker.registry.consumers.read_offsets(request.group_id, known)
+    consumers = context.broker.registry.consumers
+    if not consumers.may_have_group(request.group_id):
+        return _as_old(_as_group(request), _refused(request.group_id), 0)
+    offsets = await consumers.read_offsets(request.group_id, known)
     return OffsetFetchResponse(
         topics=[
             OffsetFetchResponseTopic(
@@ -207,6 +211,10 @@ async def _fetch_from_registry(
             for topic in topics
         ]
     )
+
+
+def _refused(group_id: str) -> OffsetFetchResponseGroup:
+    return OffsetFetchResponseGroup(group_id=group_id, error_code=int(ErrorCode.INVALID_GROUP_ID))
 
 
 def _from_registry(index: int, offset: int | None) -> OffsetFetchResponsePartition:

@@ -3,7 +3,14 @@
 from collections.abc import Sequence
 
 from barnabas.server.registry import bodies, paths
-from barnabas.server.registry.znodes.store import NodeExists, NoNode, Znode, ZnodeStore
+from barnabas.server.registry.znodes.names import require_valid
+from barnabas.server.registry.znodes.store import (
+    BadArguments,
+    NodeExists,
+    NoNode,
+    Znode,
+    ZnodeStore,
+)
 
 
 class Consumers:
@@ -11,6 +18,14 @@ class Consumers:
 
     def __init__(self, store: ZnodeStore) -> None:
         self._store = store
+
+    def may_have_group(self, group: str) -> bool:
+        """Whether a group's offsets can be kept here: no znode can have just any name."""
+        try:
+            require_valid(paths.consumer_ids(group))
+        except BadArguments:
+            return False
+        return True
 
     async def write_offset(self, group: str, topic: str, partition: int, offset: int) -> None:
         """Commit an offset; the group's znodes are made on the way."""

@@ -147,3 +147,10 @@ def test_more_partitions_than_one_request_may_add(client: RawClient) -> None:
     assert [code for _, code, _ in grown] == [ErrorCode.POLICY_VIOLATION] * 2
     grown = grow(client, ("large", 5_001, None), ("larger", 5_001, None), validate_only=True)
     assert [code for _, code, _ in grown] == [0, 0]
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a\0b", "x" * 250])
+def test_a_name_that_no_topic_can_have(client: RawClient, name: str) -> None:
+    outcome = grow(client, (name, 3, None))
+    unknown = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    assert outcome == [(name, unknown, f"The topic '{name}' does not exist.")]

@@ -6,6 +6,7 @@ import pytest
 
 from barnabas.server.testing.broker import Broker
 from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.messages.create_topics import CreateTopicsRequest
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from barnabas.wire.uuids import ZERO_UUID
 from tests.server.admin import (
@@ -241,3 +242,36 @@ def test_a_million_partitions_are_refused_unplanned(broker: Broker, client: RawC
     (result,) = create(client, new_topic("huge", 1_000_000), validate_only=True)
     assert result.error_code == ErrorCode.POLICY_VIOLATION
     assert broker.call(time.thread_time) - spent_s < 0.5
+
+
+@pytest.mark.parametrize("names", [("c.d", "c_d"), ("c_e", "c.e"), ("c.f_g", "c_f.g", "c_f_g")])
+def test_names_with_equal_metrics_collide_within_one_request(
+    client: RawClient, names: tuple[str, ...]
+) -> None:
+    results = create(client, *map(new_topic, names))
+    refused = int(ErrorCode.INVALID_TOPIC_EXCEPTION)
+    assert [each.error_code for each in results] == [0] + [refused] * (len(names) - 1)
+    assert results[1].error_message == (
+        f"Topic '{names[1]}' collides with existing topics: {names[0]}"
+    )
+    assert topic_names(client) & set(names) == {names[0]}
+
+
+def test_and_between_requests_at_the_same_time(broker: Broker) -> None:
+    names = ("h.i", "h_i")
+    with RawClient(broker.port) as first, RawClient(broker.port) as second:
+        clients = (first, second)
+        for client, name in zip(clients, names, strict=True):
+            client.send(CreateTopicsRequest(topics=[new_topic(name)], timeout_ms=10_000), 7)
+        codes = [client.receive().topics[0].error_code for client in clients]
+        assert sorted(codes) == [0, ErrorCode.INVALID_TOPIC_EXCEPTION]
+        assert topic_names(first) & set(names) == {names[codes.index(0)]}
+
+
+def test_a_refusal_that_repeats_a_long_name_is_cut(client: RawClient) -> None:
+    for name in ("x" * 32_767, "\N{SNOWMAN}" * 10_922):
+        (result,) = create(client, new_topic(name))
+        assert result.error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
+        assert result.error_message is not None
+        assert result.error_message.startswith("Topic name is invalid: ")
+        assert result.error_message.endswith("…")

@@ -89,3 +89,9 @@ def test_a_fetch_that_waits_for_the_topic_is_answered(broker: Broker, client: Ra
         delete(client, "awaited")
         (partition,) = waiting.receive().responses[0].partitions
     assert partition.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_an_empty_name_is_that_of_no_topic(client: RawClient) -> None:
+    unknown = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    assert delete(client, "") == [("", unknown)]
+    assert delete_by(client, ("", ZERO_UUID)) == [("", unknown)]

@@ -3,6 +3,7 @@
 import pytest
 
 from barnabas.server.testing.broker import Broker
+from barnabas.wire.connection import ClientConnection
 from barnabas.wire.error_codes import ErrorCode
 from tests.server.group_requests import Member
 from tests.server.names import unique
@@ -77,3 +78,11 @@ def test_a_member_whose_connection_breaks_is_still_expected(broker: Broker) -> N
         stays.sync(**{stays.member_id: b""})
         broker.clock.advance("6 s")
         assert stays.heartbeat() == ErrorCode.REBALANCE_IN_PROGRESS
+
+
+@pytest.mark.parametrize("instance_id", [None, "\N{SNOWMAN}" * 10_922])
+def test_a_member_id_is_never_too_long_to_be_told(broker: Broker, instance_id: str | None) -> None:
+    with Member(broker, unique("long"), instance_id) as member:
+        member.wire = ClientConnection("x" * 32_767)
+        assert member.join().error_code == 0
+        assert member.sync(**{member.member_id: b"all"}).error_code == 0

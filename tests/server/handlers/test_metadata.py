@@ -125,3 +125,9 @@ def test_operations_on_request(broker: Broker, client: RawClient) -> None:
     answer = client.call(request, 8)
     assert answer.cluster_authorized_operations == 8096
     assert answer.topics[0].topic_authorized_operations == 3576
+
+
+@pytest.mark.parametrize("version", [0, 9, 12])
+def test_no_topic_has_an_empty_name(client: RawClient, version: int) -> None:
+    (topic,) = metadata(client, [""], version, create=True).topics
+    assert (topic.name, topic.error_code) == ("", ErrorCode.INVALID_TOPIC_EXCEPTION)

@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
+from barnabas.server.groups.commits import Committer
+from barnabas.server.groups.offsets import CommittedOffset
 from barnabas.server.testing.broker import Broker
 from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.errors import Malformed
 from barnabas.wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -14,7 +17,7 @@ from barnabas.wire.messages.offset_commit import (
 )
 from barnabas.wire.uuids import Uuid
 from tests.server.admin import create, new_topic
-from tests.server.group_requests import Member, commit, commit_request, offsets
+from tests.server.group_requests import Member, commit, commit_request, fetch_request, offsets
 from tests.server.names import unique
 from tests.server.raw_client import RawClient
 
@@ -125,3 +128,46 @@ def test_offsets_survive_a_restart(tmp_path: Any) -> None:
         while (found := offsets(client, "g", "orders", 0, version=5)) == {}:
             assert time.monotonic() < deadline, "the groups are still being loaded"
         assert found == {("orders", 0): (5, "m", 0)}
+
+
+@pytest.mark.parametrize("version", [2, 3, 4])
+def test_offsets_may_be_kept_to_the_end_of_time(
+    broker: Broker, client: RawClient, topic: str, version: int
+) -> None:
+    group = unique("forever")
+    request = commit_request(group, topic, 5)
+    request.retention_time_ms = (1 << 63) - 1
+    for offset in (5, 6):
+        request.topics[0].partitions[0].committed_offset = offset
+        (answer,) = client.call(request, version).topics[0].partitions
+        assert answer.error_code == 0
+    stable = fetch_request(group, 7, topic, 0)
+    stable.require_stable = True
+    (found,) = client.call(stable, 7).topics[0].partitions
+    assert (found.committed_offset, found.error_code) == (6, 0)
+    broker.clock.advance("30 days")
+    with RawClient(broker.port) as later:
+        assert offsets(later, group, topic, 0, version=1)[topic, 0][0] == 6
+
+
+def test_a_commit_that_cannot_be_written_is_not_on_its_way(
+    broker: Broker, client: RawClient, topic: str
+) -> None:
+    group = unique("broken")
+    wrong = {(topic, 0): CommittedOffset(1 << 63)}
+    with pytest.raises(Malformed):
+        broker.call(lambda: broker.server.groups.commit(group, Committer(), wrong, lambda _: None))
+    stable = fetch_request(group, 7, topic, 0)
+    stable.require_stable = True
+    (found,) = client.call(stable, 7).topics[0].partitions
+    assert (found.committed_offset, found.error_code) == (-1, 0)
+
+
+@pytest.mark.parametrize("group", ["", ".", "..", "a//b", "a\0b"])
+def test_version_0_has_no_place_for_a_group_of_such_a_name(
+    client: RawClient, topic: str, group: str
+) -> None:
+    code = int(ErrorCode.INVALID_GROUP_ID)
+    assert commit(client, group, topic, 5, 6, version=0) == [code, code]
+    assert offsets(client, group, topic, 0, version=0) == {(topic, 0): (-1, "", code)}
+    assert commit(client, "good", topic, 5, version=0) == [0]
