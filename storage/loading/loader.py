@@ -20,7 +20,7 @@ from barnabas.storage.file_names import (
     UNFINISHED,
 )
 from barnabas.storage.loading.job import FAR, Recovered
-from barnabas.storage.loading.leftovers import clean_up
+from barnabas.storage.loading.leftovers import clean_up, foreign_names
 from barnabas.storage.loading.producer_rebuild import rebuild_producers
 from barnabas.storage.loading.unclean_segments import Recovery
 from barnabas.storage.loading.unopened_logs import bytes_to_read
@@ -42,7 +42,7 @@ class Loader(Recovery):
         """How many bytes there will be to recover and replay, about."""
         names = set(self.files.fs.list_directory(self._directory))
         return bytes_to_read(
-            names,
+            names.difference(foreign_names(names)),
             self._size_of,
             clean_shutdown=self._clean_shutdown,
             recovery_point=self.recovery_point,
@@ -67,6 +67,9 @@ class Loader(Recovery):
         """Do it; raises OSError if the disk fails."""
         fs = self.files.fs
         self._names = set(fs.list_directory(self._directory))
+        for name in foreign_names(self._names):
+            self._say(f"{name} is no file of a log; it is left alone")
+            self._names.discard(name)
         self._clean_up()
         self._split_overflowing_segments()
         if EPOCHS_FILE in self._names:
