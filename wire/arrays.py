@@ -24,17 +24,25 @@ def fault_of_count(count: int, most: int, budget: int) -> Malformed:
 
 
 class Array(Codec):
-    """Any number of one kind; `element` is a codec or a struct class."""
+    """Any number of one kind; `element` is a codec or a struct class.
 
-    def __init__(self, element: Any, flexible: bool = False, nullable: bool = False) -> None:
+    `built`: an element may bring its own bytes at the version that is written, in an attribute
+    of that name; then nothing else of it is looked at. They are made once and sent many times.
+    """
+
+    def __init__(
+        self, element: Any, flexible: bool = False, nullable: bool = False, *, built: bool = False
+    ) -> None:
         super().__init__()
+        self.built = built
         self.element: Codec = element if isinstance(element, Codec) else element.KIND
         self.flexible = flexible
         self.nullable = nullable
         self.minimum_bytes = 1 if flexible else 4
 
     def bind(self, version: int, flexible: bool, nullable: bool) -> "Array":
-        return Array(self.element.bind(version, flexible, False), flexible, nullable)
+        element = self.element.bind(version, flexible, False)
+        return Array(element, flexible, nullable, built=self.built)
 
     @property
     def _packed(self) -> str | None:
@@ -132,6 +140,16 @@ class Array(Codec):
             return
         element = out.fresh("e")
         with out.block(f"for {element} in {local}:"):
-            self.element.emit_build(out, element)
+            if self.built:
+                self._emit_built(out, element)
+            else:
+                self.element.emit_build(out, element)
             out.flush()
             out.step(f"len({out.target})")
+
+    def _emit_built(self, out: BuildEmitter, element: str) -> None:
+        built = out.fresh("b")
+        out.line(f"{built} = getattr({element}, 'built', None)")
+        out.line(f"if {built} is not None: {out.target} += {built}")
+        with out.block("else:"):
+            self.element.emit_build(out, element)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
+from barnabas.wire.arrays import Array
 from barnabas.wire.compiler import (
     Steps,
     compile_build,
@@ -33,6 +34,7 @@ class Bound(Generic[M]):
 
     __slots__ = (
         "_decode_in_steps",
+        "_elements",
         "_encode_in_steps",
         "decode",
         "encode",
@@ -51,6 +53,7 @@ class Bound(Generic[M]):
         self.encode: Callable[[M, bytearray, list[Cut]], None] = self._first_encode
         self._decode_in_steps: Callable[[memoryview, int], Steps[M]] | None = None
         self._encode_in_steps: Callable[[M, bytearray, list[Cut]], Steps[None]] | None = None
+        self._elements: dict[str, Callable[[Any, bytearray, list[Cut]], Steps[None]]] = {}
 
     def _first_decode(self, buf: memoryview, pos: int) -> M:
         if self.decode == self._first_decode:  # who kept this method calls it again
@@ -73,6 +76,17 @@ class Bound(Generic[M]):
         if self._encode_in_steps is None:
             self._encode_in_steps = compile_build_in_steps(self.reference)
         return self._encode_in_steps(value, out, cuts)
+
+    def build_element(self, array: str, element: Any) -> Steps[bytes]:
+        """The bytes of one element of an array of the message, in steps: see `Array.built`."""
+        encode = self._elements.get(array)
+        if encode is None:
+            (codec,) = (codec for field, codec in self.reference.present if field.name == array)
+            encode = compile_build_in_steps(cast(Array, codec).element)
+            self._elements[array] = encode
+        out = bytearray()
+        yield from encode(element, out, [])
+        return bytes(out)
 
     def parse(self, data: bytes | bytearray | memoryview, start: int = 0) -> M:
         """The message that begins at `start`. Bytes behind it are ignored, as Kafka does.

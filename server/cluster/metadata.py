@@ -7,6 +7,7 @@ construction sees one state.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from barnabas.server.core.errors import ApiError
 from barnabas.wire.error_codes import ErrorCode
@@ -47,11 +48,15 @@ class PartitionInfo:
 
 @dataclass(frozen=True, slots=True)
 class TopicInfo:
-    """A topic and its partitions, in order of index."""
+    """A topic and its partitions, in order of index.
+
+    `answers` keeps what has been made of it for answers, until it is replaced as a whole.
+    """
 
     name: str
     topic_id: Uuid
     partitions: tuple[PartitionInfo, ...]
+    answers: dict[tuple[int, bool], Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def is_internal(self) -> bool:

@@ -8,6 +8,9 @@ interrupted, every few microseconds' or at most a millisecond's work:
                   │
                   └─ not done: a task ── one turn ── ... ──> done      one turn per pass of the loop
 
+Meanwhile the garbage collector leaves its oldest generation alone: a full collection looks at every
+object there is, those of the large request first, and each takes longer than a turn may.
+
 Of all that is long together, one turn is taken per pass of the event loop, in the order of asking:
 a hundred clients with large requests hold up a small one no longer than a single client does.
 """
@@ -15,12 +18,15 @@ a hundred clients with large requests hold up a small one no longer than a singl
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
-from typing import Final, Generic, TypeVar
+from collections.abc import Callable, Coroutine, Iterable
+from itertools import islice
+from typing import Any, Final, Generic, TypeVar
 
+from barnabas.server.core.collector import COLLECTOR
 from barnabas.wire.compiler import Steps
 
 TURN_NS: Final = 4_000_000
+TOGETHER: Final = 32
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -43,6 +49,16 @@ def each(items: Iterable[A], make: Callable[[A], T]) -> Steps[list[T]]:
         yield
     yield  # no items are a step, too: there may be many lists of none
     return made
+
+
+async def together(pauses: "Pauses", works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """What the coroutines return, in order; a few at a time are under way."""
+    results: list[T] = []
+    waiting = iter(works)
+    while some := tuple(islice(waiting, TOGETHER)):
+        results += await asyncio.gather(*some)
+        await pauses.pause()
+    return results
 
 
 class Turns:
@@ -76,6 +92,10 @@ class Turns:
 
     async def run(self, steps: Steps[T]) -> T:
         """Take all the steps, turn by turn; what they return."""
+        with COLLECTOR.no_full_collections():
+            return await self._run(steps)
+
+    async def _run(self, steps: Steps[T]) -> T:
         while True:
             if self._spent_ns >= self._turn_ns or self._waiting:
                 await self._granted()

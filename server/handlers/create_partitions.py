@@ -7,12 +7,12 @@
   a timeout of 0 everything: REQUEST_TIMED_OUT, though the partitions are made.
 """
 
-from asyncio import gather
 from collections import Counter
 
 from barnabas.server.cluster.new_topics import check_partition_count
 from barnabas.server.core.context import RequestContext
 from barnabas.server.core.errors import REFUSALS, ApiError, code_of, message_of
+from barnabas.server.core.turns import together
 from barnabas.server.handlers import Versions
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.create_partitions import (
@@ -44,10 +44,13 @@ async def handle(
             refusal = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic in request.")
             _refuse_topic(results[name], refusal)
     wanted = [topic for topic in request.topics if named[topic.name] == 1]
-    await gather(
-        *(_grow(topic, results[topic.name], request.validate_only, context) for topic in wanted)
+    pauses = context.broker.turns.pauses()
+    await together(
+        pauses,
+        (_grow(topic, results[topic.name], request.validate_only, context) for topic in wanted),
     )
     for topic in () if request.validate_only else wanted:
+        await pauses.pause()
         if results[topic.name].error_code:
             continue
         remaining_ms = deadline_ms - clock.monotonic_ms()

@@ -10,7 +10,6 @@
 * v5: the new topic's shape and settings (KIP-525). v7: its id (KIP-516).
 """
 
-from asyncio import gather
 from collections import Counter
 
 from barnabas.server.cluster.new_topics import (
@@ -22,6 +21,7 @@ from barnabas.server.cluster.new_topics import (
 )
 from barnabas.server.core.context import RequestContext
 from barnabas.server.core.errors import REFUSALS, ApiError, code_of, message_of
+from barnabas.server.core.turns import together
 from barnabas.server.handlers import Versions
 from barnabas.server.settings.describe import describe_topic
 from barnabas.wire.error_codes import ErrorCode
@@ -49,13 +49,16 @@ async def handle(request: CreateTopicsRequest, context: RequestContext) -> Creat
         for result in results:
             _refuse_topic(result, error)
         return CreateTopicsResponse(topics=results)
-    plans = await gather(
-        *(
+    pauses = context.broker.turns.pauses()
+    plans = await together(
+        pauses,
+        (
             _create(topic, result, named[topic.name] == 1, request, context)
             for topic, result in zip(request.topics, results, strict=True)
-        )
+        ),
     )
     for plan, result in zip(plans, results, strict=True):
+        await pauses.pause()
         if plan is None:
             continue
         remaining_ms = deadline_ms - clock.monotonic_ms()

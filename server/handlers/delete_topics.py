@@ -7,10 +7,9 @@
   timeout of 0 everything does.
 """
 
-from asyncio import gather
-
 from barnabas.server.core.context import RequestContext
 from barnabas.server.core.errors import REFUSALS, ApiError, code_of, message_of
+from barnabas.server.core.turns import each, together
 from barnabas.server.handlers import Versions
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.delete_topics import (
@@ -28,10 +27,14 @@ async def handle(request: DeleteTopicsRequest, context: RequestContext) -> Delet
     """Mark all of them, then wait for all of them."""
     clock, topics = context.broker.clock, context.broker.topics
     deadline_ms = clock.monotonic_ms() + request.timeout_ms
-    results = [_result(wanted, context) for wanted in _wanted(request, context)]
+    pauses = context.broker.turns.pauses()
+    results = await context.broker.turns.run(
+        each(_wanted(request, context), lambda wanted: _result(wanted, context))
+    )
     known = [result for result in results if not result.error_code]
-    await gather(*(_mark(result, context) for result in known))
+    await together(pauses, (_mark(result, context) for result in known))
     for result in known:
+        await pauses.pause()
         if result.error_code:
             continue
         remaining_ms = deadline_ms - clock.monotonic_ms()

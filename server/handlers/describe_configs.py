@@ -29,9 +29,12 @@ async def handle(
     request: DescribeConfigsRequest, context: RequestContext
 ) -> DescribeConfigsResponse:
     """Describe one resource after the other."""
-    return DescribeConfigsResponse(
-        results=[await _describe(resource, request, context) for resource in request.resources]
-    )
+    response = DescribeConfigsResponse()
+    pauses = context.broker.turns.pauses()
+    for resource in request.resources:
+        response.results.append(await _describe(resource, request, context))
+        await pauses.pause()
+    return response
 
 
 async def _describe(

@@ -9,13 +9,16 @@
 """
 
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
-from barnabas.server.cluster.metadata import TopicInfo
+from barnabas.server.cluster.metadata import PartitionInfo, TopicInfo
+from barnabas.server.cluster.new_topics import MOST_NEW_PARTITIONS
 from barnabas.server.cluster.topic_names import name_fault
 from barnabas.server.core.context import RequestContext
 from barnabas.server.core.errors import REFUSALS, ApiError, code_of
+from barnabas.server.core.turns import Sliced, each
 from barnabas.server.handlers import Versions
+from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.metadata import (
     MetadataRequest,
@@ -28,6 +31,7 @@ from barnabas.wire.messages.metadata import (
 from barnabas.wire.uuids import ZERO_UUID
 
 VERSIONS = Versions(0, 13)
+T = TypeVar("T", bound=MetadataResponseTopic)
 # Bits of AclOperation without an authorizer: everything that applies to the resource (KIP-430).
 CLUSTER_OPERATIONS = sum(1 << code for code in (5, 7, 8, 9, 10, 11, 12))
 TOPIC_OPERATIONS = sum(1 << code for code in (3, 4, 5, 6, 7, 8, 10, 11))
@@ -35,13 +39,19 @@ TOPIC_OPERATIONS = sum(1 << code for code in (3, 4, 5, 6, 7, 8, 10, 11))
 
 def handle(
     request: MetadataRequest, context: RequestContext
-) -> MetadataResponse | Coroutine[Any, Any, MetadataResponse]:
+) -> Sliced[MetadataResponse | Coroutine[Any, Any, Sliced[MetadataResponse]]]:
     """Answer at once, or create the missing topics first."""
+    return Sliced(_begin(request, context))
+
+
+def _begin(
+    request: MetadataRequest, context: RequestContext
+) -> Steps[MetadataResponse | Coroutine[Any, Any, Sliced[MetadataResponse]]]:
     wanted = _wanted(request, context)
-    missing = _to_create(wanted, request, context)
+    missing = yield from _to_create(wanted, request, context)
     if missing:
         return _create_and_answer(missing, wanted, request, context)
-    return _answer(wanted, {}, request, context)
+    return (yield from _answer(wanted, {}, request, context))
 
 
 async def _create_and_answer(
@@ -49,15 +59,21 @@ async def _create_and_answer(
     wanted: list[MetadataRequestTopic] | None,
     request: MetadataRequest,
     context: RequestContext,
-) -> MetadataResponse:
+) -> Sliced[MetadataResponse]:
     failed: dict[str, ErrorCode] = {}
+    partitions = len(missing) * context.broker.config.num_partitions
+    if partitions > MOST_NEW_PARTITIONS:
+        failed = dict.fromkeys(missing, ErrorCode.POLICY_VIOLATION)
+        return Sliced(_answer(wanted, failed, request, context))
+    pauses = context.broker.turns.pauses()
     for name in missing:
+        await pauses.pause()
         try:
             await context.broker.topics.auto_create(name)
             failed[name] = ErrorCode.LEADER_NOT_AVAILABLE
         except REFUSALS as error:
             failed[name] = code_of(error)
-    return _answer(wanted, failed, request, context)
+    return Sliced(_answer(wanted, failed, request, context))
 
 
 def _wanted(request: MetadataRequest, context: RequestContext) -> list[MetadataRequestTopic] | None:
@@ -69,17 +85,19 @@ def _wanted(request: MetadataRequest, context: RequestContext) -> list[MetadataR
 
 def _to_create(
     wanted: list[MetadataRequestTopic] | None, request: MetadataRequest, context: RequestContext
-) -> list[str]:
+) -> Steps[list[str]]:
     if not wanted or not context.broker.config.auto_create_topics_enable:
         return []
     if context.api_version >= 4 and not request.allow_auto_topic_creation:
         return []
     known = context.broker.metadata.topics
-    return [
-        topic.name
-        for topic in wanted
-        if topic.name and topic.name not in known and name_fault(topic.name) is None
-    ]
+    missing: dict[str, None] = {}
+    for topic in wanted:
+        name = topic.name
+        if name and name not in known and name_fault(name) is None:
+            missing[name] = None
+        yield
+    return list(missing)
 
 
 def _answer(
@@ -87,12 +105,17 @@ def _answer(
     failed: dict[str, ErrorCode],
     request: MetadataRequest,
     context: RequestContext,
-) -> MetadataResponse:
+) -> Steps[MetadataResponse]:
     metadata = context.broker.metadata
+    topics: list[MetadataResponseTopic] = []
     if wanted is None:
-        topics = [_topic(topic, request, context) for topic in metadata.topics.values()]
+        for topic in tuple(metadata.topics.values()):
+            topics.append((yield from _topic(topic, request, context)))
+            yield
     else:
-        topics = [_asked_topic(topic, failed, request, context) for topic in wanted]
+        for asked in wanted:
+            topics.append((yield from _asked_topic(asked, failed, request, context)))
+            yield
     response = MetadataResponse(
         cluster_id=metadata.cluster_id,
         controller_id=metadata.controller_id,
@@ -118,7 +141,7 @@ def _asked_topic(
     failed: dict[str, ErrorCode],
     request: MetadataRequest,
     context: RequestContext,
-) -> MetadataResponseTopic:
+) -> Steps[MetadataResponseTopic]:
     name = asked.name
     if name in failed:
         return MetadataResponseTopic(error_code=int(failed[name]), name=name)
@@ -132,35 +155,57 @@ def _asked_topic(
         if not name:
             response.topic_id = asked.topic_id
         return response
-    answer = _topic(topic, request, context)
     if asked.topic_id not in (ZERO_UUID, topic.topic_id):
+        answer = yield from _described(MetadataResponseTopic, topic, request)
         answer.error_code = int(ErrorCode.INCONSISTENT_TOPIC_ID)
-    return answer
+        return answer
+    return (yield from _topic(topic, request, context))
+
+
+class _BuiltTopic(MetadataResponseTopic):
+    """A topic with its bytes at one version; made once for each state of the topic."""
+
+    __slots__ = ("built",)
+    built: bytes
 
 
 def _topic(
     topic: TopicInfo, request: MetadataRequest, context: RequestContext
-) -> MetadataResponseTopic:
-    response = MetadataResponseTopic(
+) -> Steps[MetadataResponseTopic]:
+    key = context.api_version, request.include_topic_authorized_operations
+    kept: MetadataResponseTopic | None = topic.answers.get(key)
+    if kept is not None:
+        return kept
+    made = yield from _described(_BuiltTopic, topic, request)
+    built = yield from MetadataResponse.at(context.api_version).build_element("topics", made)
+    made.built = built
+    topic.answers[key] = made
+    return made
+
+
+def _described(make: type[T], topic: TopicInfo, request: MetadataRequest) -> Steps[T]:
+    partitions = yield from each(topic.partitions, _partition)
+    response = make(
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
-        partitions=[
-            MetadataResponsePartition(
-                error_code=0 if p.leader_id >= 0 else int(ErrorCode.LEADER_NOT_AVAILABLE),
-                partition_index=p.index,
-                leader_id=p.leader_id,
-                leader_epoch=p.leader_epoch,
-                replica_nodes=list(p.replicas),
-                isr_nodes=list(p.isr),
-                offline_replicas=list(p.offline),
-            )
-            for p in topic.partitions
-        ],
+        partitions=partitions,
     )
     if request.include_topic_authorized_operations:
         response.topic_authorized_operations = TOPIC_OPERATIONS
     return response
+
+
+def _partition(info: PartitionInfo) -> MetadataResponsePartition:
+    return MetadataResponsePartition(
+        error_code=0 if info.leader_id >= 0 else int(ErrorCode.LEADER_NOT_AVAILABLE),
+        partition_index=info.index,
+        leader_id=info.leader_id,
+        leader_epoch=info.leader_epoch,
+        replica_nodes=list(info.replicas),
+        isr_nodes=list(info.isr),
+        offline_replicas=list(info.offline),
+    )
 
 
 def refuse(request: MetadataRequest, code: ErrorCode) -> MetadataResponse:

@@ -18,10 +18,12 @@ from barnabas.server.coordinators.first_use import after_creation, is_first_use
 from barnabas.server.core.context import RequestContext
 from barnabas.server.core.delayed import Deferred
 from barnabas.server.core.errors import ApiError, code_of
+from barnabas.server.core.turns import Sliced
 from barnabas.server.groups.commits import Committer
 from barnabas.server.groups.offsets import Commits, CommittedOffset
 from barnabas.server.handlers import Versions
 from barnabas.server.registry.znodes.store import ZnodeError
+from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -34,18 +36,21 @@ from barnabas.wire.messages.offset_commit import (
 VERSIONS = Versions(0, 10)
 FOREVER_MS = (1 << 63) - 1
 Answers = dict[tuple[str, int], OffsetCommitResponsePartition]
-
-
-def handle(
-    request: OffsetCommitRequest, context: RequestContext
-) -> (
+Answer = (
     OffsetCommitResponse
     | Deferred[OffsetCommitResponse]
     | Coroutine[Any, Any, OffsetCommitResponse]
-):
+)
+
+
+def handle(request: OffsetCommitRequest, context: RequestContext) -> Sliced[Answer]:
     """Store what can be stored; answered when it is safe."""
+    return Sliced(_serve(request, context))
+
+
+def _serve(request: OffsetCommitRequest, context: RequestContext) -> Steps[Answer]:
     response = OffsetCommitResponse()
-    commits, answers = _sort_out(request, context, response)
+    commits, answers = yield from _sort_out(request, context, response)
     if not commits:
         return response
     if context.api_version == 0:
@@ -86,7 +91,7 @@ def _commit(
 
 def _sort_out(
     request: OffsetCommitRequest, context: RequestContext, response: OffsetCommitResponse
-) -> tuple[Commits, Answers]:
+) -> Steps[tuple[Commits, Answers]]:
     """The offsets to store, and the answers that wait for that; the refused are answered."""
     metadata = context.broker.metadata
     by_id = context.api_version >= 10
@@ -97,7 +102,9 @@ def _sort_out(
         known = metadata.topics.get(name) if name is not None else None
         topic_answer = OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id)
         response.topics.append(topic_answer)
+        yield
         for partition in topic.partitions:
+            yield
             answer = OffsetCommitResponsePartition(partition_index=partition.partition_index)
             topic_answer.partitions.append(answer)
             if name is None:

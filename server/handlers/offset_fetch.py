@@ -10,14 +10,17 @@
   UNSTABLE_OFFSET_COMMIT (KIP-447). v8: several groups (KIP-709). v10: topics by id (KIP-848).
 """
 
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
+from functools import partial
 from typing import Any
 
 from barnabas.server.coordinators.first_use import after_creation, is_first_use
 from barnabas.server.core.context import RequestContext
 from barnabas.server.core.errors import ApiError
+from barnabas.server.core.turns import Sliced, each
 from barnabas.server.groups.group import Group
 from barnabas.server.handlers import Versions
+from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.offset_fetch import (
     OffsetFetchRequest,
@@ -33,32 +36,36 @@ from barnabas.wire.messages.offset_fetch import (
 
 VERSIONS = Versions(0, 10)
 NO_OFFSET = -1
+Answer = OffsetFetchResponse | Sliced[OffsetFetchResponse]
 
 
 def handle(
     request: OffsetFetchRequest, context: RequestContext
-) -> OffsetFetchResponse | Coroutine[Any, Any, OffsetFetchResponse]:
+) -> Answer | Coroutine[Any, Any, Answer]:
     """Answer for every group asked about."""
     if context.api_version == 0:
         return _fetch_from_registry(request, context)
     if is_first_use(context):
-        return after_creation(context, lambda: _fetch_all(request, context))
-    return _fetch_all(request, context)
+        return after_creation(context, lambda: Sliced(_fetch_all(request, context)))
+    return Sliced(_fetch_all(request, context))
 
 
-def _fetch_all(request: OffsetFetchRequest, context: RequestContext) -> OffsetFetchResponse:
+def _fetch_all(request: OffsetFetchRequest, context: RequestContext) -> Steps[OffsetFetchResponse]:
     version = context.api_version
     if version >= 8:
-        return OffsetFetchResponse(
-            groups=[_fetch(group, request.require_stable, context) for group in request.groups]
-        )
+        response = OffsetFetchResponse()
+        for group in request.groups:
+            response.groups.append((yield from _fetch(group, request.require_stable, context)))
+            yield
+        return response
     asked = _as_group(request)
-    return _as_old(asked, _fetch(asked, request.require_stable, context), version)
+    answer = yield from _fetch(asked, request.require_stable, context)
+    return (yield from _as_old(asked, answer, version))
 
 
 def _fetch(
     asked: OffsetFetchRequestGroup, require_stable: bool, context: RequestContext
-) -> OffsetFetchResponseGroup:
+) -> Steps[OffsetFetchResponseGroup]:
     answer = OffsetFetchResponseGroup(group_id=asked.group_id)
     try:
         group = context.broker.groups.find_for_offsets(asked.group_id)
@@ -66,28 +73,24 @@ def _fetch(
         answer.error_code = int(error.code)
         return answer
     if asked.topics is None:
-        answer.topics = _everything(group, require_stable, context)
+        answer.topics = yield from _everything(group, require_stable, context)
     else:
-        answer.topics = [_topic(topic, group, require_stable, context) for topic in asked.topics]
+        for topic in asked.topics:
+            answer.topics.append((yield from _topic(topic, group, require_stable, context)))
     return answer
 
 
 def _everything(
     group: Group | None, require_stable: bool, context: RequestContext
-) -> list[OffsetFetchResponseTopics]:
-    topics = []
-    for name, partitions in group.offsets.by_topic.items() if group else ():
+) -> Steps[list[OffsetFetchResponseTopics]]:
+    topics: list[OffsetFetchResponseTopics] = []
+    for name, partitions in tuple(group.offsets.by_topic.items()) if group else ():
         known = context.broker.metadata.topics.get(name)
         if known is None and context.api_version >= 10:
             continue  # without an id there is no way to name it
-        topics.append(
-            OffsetFetchResponseTopics(
-                name=name,
-                partitions=[
-                    _partition(group, name, index, require_stable) for index in sorted(partitions)
-                ],
-            )
-        )
+        look_up = partial(_partition, group, name, require_stable)
+        found = yield from each(sorted(partitions), look_up)
+        topics.append(OffsetFetchResponseTopics(name=name, partitions=found))
         if known is not None:
             topics[-1].topic_id = known.topic_id
     return topics
@@ -98,21 +101,23 @@ def _topic(
     group: Group | None,
     require_stable: bool,
     context: RequestContext,
-) -> OffsetFetchResponseTopics:
+) -> Steps[OffsetFetchResponseTopics]:
     name: str | None = asked.name
     if context.api_version >= 10:
         name = context.broker.metadata.name_of(asked.topic_id)
     answer = OffsetFetchResponseTopics(name=asked.name, topic_id=asked.topic_id)
+    yield
     for index in asked.partition_indexes:
         if name is None:
             answer.partitions.append(_without_offset(index, ErrorCode.UNKNOWN_TOPIC_ID))
         else:
-            answer.partitions.append(_partition(group, name, index, require_stable))
+            answer.partitions.append(_partition(group, name, require_stable, index))
+        yield
     return answer
 
 
 def _partition(
-    group: Group | None, topic: str, index: int, require_stable: bool
+    group: Group | None, topic: str, require_stable: bool, index: int
 ) -> OffsetFetchResponsePartitions:
     if group is None:
         return _without_offset(index)
@@ -156,7 +161,7 @@ def _as_group(request: OffsetFetchRequest) -> OffsetFetchRequestGroup:
 
 def _as_old(
     asked: OffsetFetchRequestGroup, answer: OffsetFetchResponseGroup, version: int
-) -> OffsetFetchResponse:
+) -> Steps[OffsetFetchResponse]:
     topics = answer.topics
     if answer.error_code and version < 2:
         error = ErrorCode(answer.error_code)
@@ -167,15 +172,11 @@ def _as_old(
             )
             for topic in asked.topics or []
         ]
-    return OffsetFetchResponse(
-        error_code=answer.error_code,
-        topics=[
-            OffsetFetchResponseTopic(
-                name=topic.name, partitions=[_as_old_partition(p) for p in topic.partitions]
-            )
-            for topic in topics
-        ],
-    )
+    response = OffsetFetchResponse(error_code=answer.error_code)
+    for topic in topics:
+        partitions = yield from each(topic.partitions, _as_old_partition)
+        response.topics.append(OffsetFetchResponseTopic(name=topic.name, partitions=partitions))
+    return response
 
 
 def _as_old_partition(partition: OffsetFetchResponsePartitions) -> OffsetFetchResponsePartition:
@@ -190,34 +191,44 @@ def _as_old_partition(partition: OffsetFetchResponsePartitions) -> OffsetFetchRe
 
 async def _fetch_from_registry(
     request: OffsetFetchRequest, context: RequestContext
-) -> OffsetFetchResponse:
-    topics = request.topics or []
-    asked = [(topic.name, index) for topic in topics for index in topic.partition_indexes]
-    metadata = context.broker.metadata
-    known = [key for key in asked if metadata.partition(*key) is not None]
+) -> Sliced[OffsetFetchResponse]:
     consumers = context.broker.registry.consumers
     if not consumers.may_have_group(request.group_id):
-        return _as_old(_as_group(request), _refused(request.group_id), 0)
+        return Sliced(_as_old(_as_group(request), _refused(request.group_id), 0))
+    known = await context.broker.turns.run(_known(request, context))
     offsets = await consumers.read_offsets(request.group_id, known)
-    return OffsetFetchResponse(
-        topics=[
-            OffsetFetchResponseTopic(
-                name=topic.name,
-                partitions=[
-                    _from_registry(index, offsets.get((topic.name, index)))
-                    for index in topic.partition_indexes
-                ],
-            )
-            for topic in topics
-        ]
-    )
+    return Sliced(_from_registry(request, offsets))
+
+
+def _known(request: OffsetFetchRequest, context: RequestContext) -> Steps[list[tuple[str, int]]]:
+    metadata = context.broker.metadata
+    known = []
+    for topic in request.topics or []:
+        for index in topic.partition_indexes:
+            if metadata.partition(topic.name, index) is not None:
+                known.append((topic.name, index))
+            yield
+        yield
+    return known
+
+
+def _from_registry(
+    request: OffsetFetchRequest, offsets: Mapping[tuple[str, int], int]
+) -> Steps[OffsetFetchResponse]:
+    response = OffsetFetchResponse()
+    for topic in request.topics or []:
+        found = {index: offsets.get((topic.name, index)) for index in topic.partition_indexes}
+        partitions = yield from each(topic.partition_indexes, partial(_old_offset, found))
+        response.topics.append(OffsetFetchResponseTopic(name=topic.name, partitions=partitions))
+    return response
 
 
 def _refused(group_id: str) -> OffsetFetchResponseGroup:
     return OffsetFetchResponseGroup(group_id=group_id, error_code=int(ErrorCode.INVALID_GROUP_ID))
 
 
-def _from_registry(index: int, offset: int | None) -> OffsetFetchResponsePartition:
+def _old_offset(offsets: Mapping[int, int | None], index: int) -> OffsetFetchResponsePartition:
+    offset = offsets[index]
     unknown = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     return OffsetFetchResponsePartition(
         partition_index=index,

@@ -17,9 +17,11 @@ from barnabas.server.cluster.moved_leaders import MOVED, current_leader, node_en
 from barnabas.server.core.context import RequestContext
 from barnabas.server.core.delayed import Wait
 from barnabas.server.core.errors import ApiError, code_of, is_expected, message_of
+from barnabas.server.core.turns import Sliced
 from barnabas.server.handlers import Versions
 from barnabas.server.replication.partition import Partition
 from barnabas.storage.errors import InvalidRecord, StorageError
+from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.produce import (
     BatchIndexAndErrorMessage,
@@ -35,16 +37,20 @@ from barnabas.wire.messages.produce import (
 VERSIONS = Versions(0, 13)
 ADMIN_CLIENT: Final = "__admin_client"  # the only client id that may write to internal topics
 
+MANY_PARTITIONS: Final = 64  # above that, or above so many bytes in several, it is done in steps
+MANY_BYTES: Final = 2 << 20
+
+Answer = ProduceResponse | Wait[ProduceResponse | None] | None
 Appended = list[tuple[Partition, PartitionProduceResponse, int]]
 
 
-def handle(
-    request: ProduceRequest, context: RequestContext
-) -> ProduceResponse | Wait[ProduceResponse | None] | None:
+def handle(request: ProduceRequest, context: RequestContext) -> Answer | Sliced[Answer]:
     """Append everything, then wake who waits for it, then answer (acks=-1: once replicated)."""
     acks = request.acks
     if acks not in (-1, 0, 1):
         return _unless_silent(_refused(request, ErrorCode.INVALID_REQUIRED_ACKS), request, context)
+    if _is_large(request):
+        return Sliced(_append_in_steps(request, context))
     broker = context.broker
     appended: Appended = []
     now_ms = broker.clock.now_ms()
@@ -54,6 +60,43 @@ def handle(
     for partition, _, end_offset in appended:
         broker.fetches.complete(partition.key)
         settled = settled and partition.is_settled(end_offset, acks)
+    if settled:
+        return _unless_silent(response, request, context)
+    return _when_settled(response, appended, request, context)
+
+
+def _is_large(request: ProduceRequest) -> bool:
+    topics = request.topics
+    if len(topics) == 1 and len(topics[0].partitions) == 1:
+        return False
+    partitions = size_bytes = 0
+    for topic in topics:
+        partitions += 1 + len(topic.partitions)
+        for data in topic.partitions:
+            size_bytes += len(data.records or b"")
+    return partitions > MANY_PARTITIONS or size_bytes > MANY_BYTES
+
+
+def _append_in_steps(request: ProduceRequest, context: RequestContext) -> Steps[Answer]:
+    """The same for many partitions, or for many bytes in several: one after the other."""
+    broker = context.broker
+    appended: Appended = []
+    response = ProduceResponse()
+    for topic in request.topics:
+        answer = TopicProduceResponse(name=topic.name, topic_id=topic.topic_id)
+        response.responses.append(answer)
+        for data in topic.partitions:
+            one = TopicProduceData(name=topic.name, topic_id=topic.topic_id, partitions=[data])
+            now_ms = broker.clock.now_ms()
+            answered = _append_topic(one, request.acks, context, now_ms, appended)
+            answer.partition_responses += answered.partition_responses
+            yield
+        yield
+    settled = True
+    for partition, _, end_offset in appended:
+        broker.fetches.complete(partition.key)
+        settled = settled and partition.is_settled(end_offset, request.acks)
+        yield
     if settled:
         return _unless_silent(response, request, context)
     return _when_settled(response, appended, request, context)

@@ -8,12 +8,19 @@ import pytest
 
 from barnabas.wire.arrays import Array
 from barnabas.wire.codec import Codec
+from barnabas.wire.compiler import compile_build
 from barnabas.wire.errors import Malformed, Truncated
+from barnabas.wire.messages.metadata import (
+    MetadataResponse,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
 from barnabas.wire.primitives import UUID, Boolean, Int16, Int32
 from barnabas.wire.schema import Struct, field, struct
 from barnabas.wire.strings import String
 from barnabas.wire.uuids import Uuid
 from tests.wire.both_paths import read, refuses_to_read, refuses_to_write, write
+from tests.wire.steps import finished
 
 
 @struct
@@ -91,3 +98,32 @@ def test_the_reference_path_names_the_element() -> None:
     with pytest.raises(Truncated) as caught:
         PAIRS.parse(bytes.fromhex("03 010001 00 04616263"))
     assert caught.value.path.endswith("[1].number")
+
+
+class BuiltPair(Pair):
+    """A pair that brings its bytes."""
+
+    __slots__ = ("built",)
+    built: bytes
+
+
+def test_an_element_may_bring_its_bytes() -> None:
+    """They are written as they are; the array must be one that says so."""
+    pair = BuiltPair(name="a", number=1)
+    pairs = [pair, Pair(name="", number=2)]
+    for array in (Array(Pair, built=True), Array(Pair)):
+        assert write(array.bind(0, flexible=True, nullable=False), pairs) == PAIRS.build(pairs)
+    pair.built = bytes.fromhex("0262 0009 00")
+    out = bytearray()
+    compile_build(Array(Pair, built=True).bind(0, flexible=True, nullable=False))(pairs, out, [])
+    assert out == PAIRS.build([Pair(name="b", number=9), pairs[1]])
+
+
+def test_the_bytes_of_one_element_are_made_in_steps() -> None:
+    partition = MetadataResponsePartition(partition_index=0, leader_id=0, replica_nodes=[0])
+    topic = MetadataResponseTopic(name="t", partitions=[partition] * 1_000)
+    for version in (1, 12):
+        bound = MetadataResponse.at(version)
+        built = finished(bound.build_element("topics", topic))
+        assert built.steps >= 3
+        assert built.value in bound.build(MetadataResponse(topics=[topic]))

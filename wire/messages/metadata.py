@@ -84,7 +84,9 @@ class MetadataResponse(Message):
     cluster_id: str | None = field(String, since=2, nullable=0, default=None, ignorable=True)
     # -1 if there is none
     controller_id: int = field(Int32, since=1, default=-1, ignorable=True)
-    topics: list[MetadataResponseTopic] = field(Array(MetadataResponseTopic), default_factory=list)
+    topics: list[MetadataResponseTopic] = field(
+        Array(MetadataResponseTopic, built=True), default_factory=list
+    )
     # bit per operation; the smallest int32 if not asked for
     cluster_authorized_operations: int = field(Int32, since=8, until=10, default=-2147483648)
     error_code: int = field(Int16, since=13, ignorable=True, default=0)

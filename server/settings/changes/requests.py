@@ -35,7 +35,9 @@ async def alter_all(broker: "Broker", changes: Sequence[tuple[int, str, Change]]
     """Alter (type, name, change) one after the other; those named twice are refused."""
     named = Counter((kind, name) for kind, name, _ in changes)
     outcomes = []
+    pauses = broker.turns.pauses()
     for kind, name, change in changes:
+        await pauses.pause()
         try:
             if named[kind, name] > 1:
                 raise ApiError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")

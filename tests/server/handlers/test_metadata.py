@@ -6,6 +6,10 @@ import pytest
 
 from barnabas.server.testing.broker import Broker
 from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+)
 from barnabas.wire.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -131,3 +135,30 @@ def test_operations_on_request(broker: Broker, client: RawClient) -> None:
 def test_no_topic_has_an_empty_name(client: RawClient, version: int) -> None:
     (topic,) = metadata(client, [""], version, create=True).topics
     assert (topic.name, topic.error_code) == ("", ErrorCode.INVALID_TOPIC_EXCEPTION)
+
+
+def test_a_topic_is_described_and_encoded_once_for_each_of_its_states(
+    broker: Broker, client: RawClient
+) -> None:
+    """Every answer to every client is of the same bytes, until the topic changes."""
+    name = broker.create_topic("kept", 3)
+    topics = broker.server.metadata.topics
+    asked = [metadata(client, None), metadata(client, [name]), metadata(client, None, 4)]
+    found = [topic for answer in asked for topic in answer.topics if topic.name == name]
+    assert [len(topic.partitions) for topic in found] == [3, 3, 3]
+    kept = broker.call(lambda: dict(topics[name].answers))
+    assert sorted(kept) == [(4, False), (9, False)]
+    assert metadata(client, [name]).topics == found[1:2]
+    assert broker.call(lambda: topics[name].answers[9, False]) is kept[9, False]
+    grown = [CreatePartitionsTopic(name=name, count=5, assignments=None)]
+    client.call(CreatePartitionsRequest(topics=grown, timeout_ms=10_000), 3)
+    (topic,) = metadata(client, [name]).topics
+    assert [p.partition_index for p in topic.partitions] == [0, 1, 2, 3, 4]
+    assert broker.call(lambda: topics[name].answers[9, False]) is not kept[9, False]
+
+
+def test_more_topics_than_may_be_created_by_asking_for_them(client: RawClient) -> None:
+    many = [f"asked-{n}" for n in range(10_001)]
+    answer = metadata(client, many, create=True)
+    assert {topic.error_code for topic in answer.topics} == {ErrorCode.POLICY_VIOLATION}
+    assert names(metadata(client, None)).isdisjoint(many)
