@@ -21,12 +21,13 @@ from barnabas.server.cluster.strays import stray_finder
 from barnabas.server.cluster.topics import Topics
 from barnabas.server.core.clock import Clock, LoopClock
 from barnabas.server.core.delayed import Delayed
-from barnabas.server.core.startup import StartFailed, refuse_unsupported
+from barnabas.server.core.startup import StartFailed
 from barnabas.server.core.turns import Turns
 from barnabas.server.disks.log_keeper import LogKeeper, log_manager_config
 from barnabas.server.disks.opening import lock_disks, make_disks, open_disks
 from barnabas.server.dispatch import Dispatcher
 from barnabas.server.groups.coordinator import GroupCoordinator
+from barnabas.server.groups.observe import observe_groups
 from barnabas.server.handlers import HANDLERS
 from barnabas.server.network.connection import Connection
 from barnabas.server.network.listener import Listener, Population
@@ -43,10 +44,12 @@ from barnabas.server.registry.znodes.store import ZnodeError
 from barnabas.server.replication.fetch_sessions import FetchSessions
 from barnabas.server.replication.hosting import Hosting
 from barnabas.server.replication.replicas import Replicas
+from barnabas.server.requests.metrics import RequestMeter
 from barnabas.server.settings.changes.live import LiveSettings
 from barnabas.server.settings.changes.log_levels import LogLevels
 from barnabas.server.settings.changes.topic_settings import TopicSettings
 from barnabas.server.settings.config import BrokerConfig
+from barnabas.server.settings.unsupported import refuse_unsupported
 
 if TYPE_CHECKING:
     from barnabas.server.observing.http import HttpServer
@@ -137,7 +140,7 @@ class Broker:
                     is_stray=is_stray, log=self.log,
                 )  # fmt: skip
             logs_are_open = True
-            observe(self)
+            self._show()
             bind_listeners(self)
             await register(self)
             await self.controller.start()
@@ -218,6 +221,13 @@ class Broker:
             self.broker_id, registry, self.metadata, self.hosting, self.clock,
             self.logs.room("controller"), rejoin=partial(register, self),
         )  # fmt: skip
+
+    def _show(self) -> None:
+        """Show what the parts know among the metrics, and count requests if anybody can see it."""
+        observe(self)
+        observe_groups(self.groups, self.metrics)
+        if self.config.barnabas_http_port >= 0:
+            self.dispatcher.meter = RequestMeter(self.metrics)
 
     async def _serve_http(self) -> None:
         """Open the port for /metrics and /health, if there is to be one."""

@@ -15,13 +15,13 @@ from importlib import import_module
 from types import CoroutineType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
-from barnabas.server.core.context import RequestContext
 from barnabas.server.core.delayed import Deferred
-from barnabas.server.core.error_response import error_response
 from barnabas.server.core.errors import ApiError, code_of, is_expected, message_of
 from barnabas.server.core.turns import Sliced
 from barnabas.server.handlers import HANDLERS
 from barnabas.server.network.connection import Connection
+from barnabas.server.requests.context import RequestContext
+from barnabas.server.requests.error_response import error_response
 from barnabas.wire.api import ApiKey, request_class
 from barnabas.wire.compiler import Steps
 from barnabas.wire.connection import Encoded, ResponseEncoder, encode_response
@@ -32,8 +32,8 @@ from barnabas.wire.schema import Message
 
 if TYPE_CHECKING:
     from barnabas.server.broker import Broker
-    from barnabas.server.core.faults import Faults
-    from barnabas.server.observing.request_metrics import RequestMeter
+    from barnabas.server.requests.faults import Faults
+    from barnabas.server.requests.metrics import RequestMeter
 
 # Smaller frames are decoded in at most a few milliseconds, however many elements they hold.
 LARGE_FRAME_BYTES: Final = 32 * 1024

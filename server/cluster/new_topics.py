@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from barnabas.server.cluster.metadata import ClusterMetadata
 from barnabas.server.cluster.topics import Topics
 from barnabas.server.core.errors import ApiError
+from barnabas.server.settings.changes.topic_settings import check_topic_settings
 from barnabas.server.settings.config import BrokerConfig
-from barnabas.storage.log_config import SETTINGS as LOG_SETTINGS
-from barnabas.storage.setting_types import InvalidSetting
 from barnabas.wire.error_codes import ErrorCode
 
 BROKER_DEFAULT = -1
@@ -90,18 +89,6 @@ def given_settings(settings: Mapping[str, str | None]) -> dict[str, str]:
             f"Null value not supported for topic configs: {','.join(nulls)}",
         )
     return {name: value for name, value in settings.items() if value is not None}
-
-
-def check_topic_settings(settings: Mapping[str, str], config: BrokerConfig) -> None:
-    """Refuse settings that no topic may have; raises ApiError INVALID_CONFIG."""
-    for name in settings:
-        known = LOG_SETTINGS.get(name)
-        if known is None or config.release not in known.releases:
-            raise ApiError(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {name}")
-    try:
-        config.log_config.with_settings(settings, config.release)
-    except InvalidSetting as refusal:
-        raise ApiError(ErrorCode.INVALID_CONFIG, str(refusal)) from None
 
 
 def check_assignment(replicas: Assignment, brokers: Collection[int]) -> None:

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from barnabas.server.cluster.added_partitions import plan_partitions
 from barnabas.server.cluster.metadata import INTERNAL_TOPICS, ClusterMetadata
-from barnabas.server.cluster.topic_names import name_fault
 from barnabas.server.core.clock import Clock
 from barnabas.server.core.errors import ApiError
+from barnabas.server.core.topic_names import name_fault
 from barnabas.server.registry.errors import TopicExists
 from barnabas.server.registry.placement import ImpossiblePlacement, assign_replicas
 from barnabas.server.registry.registry import Registry

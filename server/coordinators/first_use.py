@@ -9,10 +9,10 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
-from barnabas.server.coordinators.partitioning import OFFSETS_TOPIC
-from barnabas.server.core.context import RequestContext
 from barnabas.server.core.delayed import Deferred
 from barnabas.server.core.errors import REFUSALS
+from barnabas.server.core.topic_names import OFFSETS_TOPIC
+from barnabas.server.requests.context import RequestContext
 
 R = TypeVar("R")
 CREATION_TIMEOUT_MS = 5_000

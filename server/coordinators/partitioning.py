@@ -2,8 +2,6 @@
 
 from functools import lru_cache
 
-OFFSETS_TOPIC = "__consumer_offsets"
-
 _MASK = 0x7FFFFFFF
 
 

@@ -1,24 +1,5 @@
-"""What keeps a broker from starting, and what it refuses before it has touched anything."""
-
-from barnabas.server.settings.config import BrokerConfig
+"""What keeps a broker from starting."""
 
 
 class StartFailed(Exception):
     """The broker cannot do its job; the message is one sentence for whoever started it."""
-
-
-def refuse_unsupported(config: BrokerConfig) -> None:
-    """Refuse what would silently not be done. Raises StartFailed."""
-    if config.zookeeper_connect:
-        raise StartFailed(
-            "Apache ZooKeeper is not supported yet; leave `zookeeper.connect` empty "
-            "and the broker keeps its registry itself"
-        )
-    for endpoint in config.endpoints:
-        if endpoint.protocol != "PLAINTEXT":
-            raise StartFailed(
-                f"{endpoint.protocol} is not supported yet (listener {endpoint.listener}); "
-                "set `listeners` to PLAINTEXT ones"
-            )
-    if config.authorizer_class_name:
-        raise StartFailed("ACLs are not supported yet; leave `authorizer.class.name` empty")

@@ -12,10 +12,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from barnabas.server.cluster.metadata import ClusterMetadata
-from barnabas.server.coordinators.partitioning import OFFSETS_TOPIC, partition_for
+from barnabas.server.coordinators.partitioning import partition_for
 from barnabas.server.core.clock import Clock, Timer
 from barnabas.server.core.delayed import Delayed
 from barnabas.server.core.errors import ApiError
+from barnabas.server.core.topic_names import OFFSETS_TOPIC
 from barnabas.server.groups.counts import GroupCounts
 from barnabas.server.groups.leadership import Leadership
 from barnabas.server.groups.shards import Shard, Shards

@@ -5,8 +5,8 @@
 * Topics: INVALID_CONFIG with the reason; brokers: INVALID_REQUEST. Loggers only incrementally.
 """
 
-from barnabas.server.core.context import RequestContext
 from barnabas.server.handlers import Versions
+from barnabas.server.requests.context import RequestContext
 from barnabas.server.settings.changes.alter import Change
 from barnabas.server.settings.changes.alterations import Alteration, Operation
 from barnabas.server.settings.changes.requests import alter_all, refused, responses

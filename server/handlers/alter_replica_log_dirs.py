@@ -7,10 +7,10 @@ directory is OPERATION_NOT_ATTEMPTED, which Kafka would carry out.
 
 from functools import partial
 
-from barnabas.server.core.context import RequestContext
 from barnabas.server.core.errors import ApiError
 from barnabas.server.core.turns import Sliced, each
 from barnabas.server.handlers import Versions
+from barnabas.server.requests.context import RequestContext
 from barnabas.storage.manager.data_directory import DataDirectory
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode

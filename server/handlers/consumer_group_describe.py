@@ -3,10 +3,10 @@
 A classic group is no consumer group: GROUP_ID_NOT_FOUND, and clients go on to DescribeGroups.
 """
 
-from barnabas.server.core.context import RequestContext
 from barnabas.server.core.errors import ApiError, shortened
 from barnabas.server.core.turns import Sliced, each
 from barnabas.server.handlers import Versions
+from barnabas.server.requests.context import RequestContext
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.consumer_group_describe import (

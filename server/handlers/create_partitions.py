@@ -10,10 +10,10 @@
 from collections import Counter
 
 from barnabas.server.cluster.new_topics import check_partition_count
-from barnabas.server.core.context import RequestContext
 from barnabas.server.core.errors import REFUSALS, ApiError, code_of, message_of
 from barnabas.server.core.turns import together
 from barnabas.server.handlers import Versions
+from barnabas.server.requests.context import RequestContext
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.create_partitions import (
     CreatePartitionsRequest,

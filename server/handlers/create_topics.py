@@ -19,10 +19,10 @@ from barnabas.server.cluster.new_topics import (
     partition_count,
     plan_topic,
 )
-from barnabas.server.core.context import RequestContext
 from barnabas.server.core.errors import REFUSALS, ApiError, code_of, message_of
 from barnabas.server.core.turns import together
 from barnabas.server.handlers import Versions
+from barnabas.server.requests.context import RequestContext
 from barnabas.server.settings.describe import describe_topic
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.create_topics import (

@@ -4,10 +4,10 @@
   v3 has room for a message, which Kafka leaves empty.
 """
 
-from barnabas.server.core.context import RequestContext
 from barnabas.server.core.errors import ApiError
 from barnabas.server.core.turns import Sliced, each
 from barnabas.server.handlers import Versions
+from barnabas.server.requests.context import RequestContext
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.delete_groups import (

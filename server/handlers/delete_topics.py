@@ -7,10 +7,10 @@
   timeout of 0 everything does.
 """
 
-from barnabas.server.core.context import RequestContext
 from barnabas.server.core.errors import REFUSALS, ApiError, code_of, message_of
 from barnabas.server.core.turns import each, together
 from barnabas.server.handlers import Versions
+from barnabas.server.requests.context import RequestContext
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.delete_topics import (
     DeletableTopicResult,

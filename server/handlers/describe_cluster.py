@@ -6,10 +6,10 @@
   UNSUPPORTED_ENDPOINT_TYPE for anything else. v2: no broker is ever fenced here.
 """
 
-from barnabas.server.core.context import RequestContext
 from barnabas.server.core.errors import ApiError
 from barnabas.server.handlers import Versions
 from barnabas.server.handlers.metadata import CLUSTER_OPERATIONS
+from barnabas.server.requests.context import RequestContext
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.describe_cluster import (
     DescribeClusterBroker,

@@ -7,9 +7,9 @@
   only whether it is the default. v3: types, and documentation on request (KIP-569).
 """
 
-from barnabas.server.core.context import RequestContext
 from barnabas.server.core.errors import ApiError
 from barnabas.server.handlers import Versions
+from barnabas.server.requests.context import RequestContext
 from barnabas.server.settings.changes.describe import describe_resource
 from barnabas.server.settings.describe import ConfigEntry, ConfigSource
 from barnabas.wire.error_codes import ErrorCode

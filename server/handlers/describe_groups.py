@@ -5,13 +5,13 @@
 * Metadata and assignments are shown of a Stable group only.
 """
 
-from barnabas.server.core.context import RequestContext
 from barnabas.server.core.errors import ApiError, shortened
 from barnabas.server.core.turns import Sliced, each
 from barnabas.server.groups.group import Group
 from barnabas.server.groups.states import GroupState
 from barnabas.server.groups.votes import metadata_for
 from barnabas.server.handlers import Versions
+from barnabas.server.requests.context import RequestContext
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.describe_groups import (

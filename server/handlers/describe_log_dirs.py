@@ -8,9 +8,9 @@
 
 from pathlib import Path
 
-from barnabas.server.core.context import RequestContext
 from barnabas.server.core.turns import Sliced
 from barnabas.server.handlers import Versions
+from barnabas.server.requests.context import RequestContext
 from barnabas.storage.manager.data_directory import DataDirectory
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode

@@ -1,10 +1,10 @@
 """DescribeProducers: the producers that a partition's leader remembers (KIP-664)."""
 
-from barnabas.server.cluster.topic_names import name_fault
-from barnabas.server.core.context import RequestContext
 from barnabas.server.core.errors import ApiError
+from barnabas.server.core.topic_names import name_fault
 from barnabas.server.core.turns import Sliced, each
 from barnabas.server.handlers import Versions
+from barnabas.server.requests.context import RequestContext
 from barnabas.storage.producers.entry import ProducerEntry
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode

@@ -9,12 +9,12 @@
 from collections.abc import Iterable
 
 from barnabas.server.cluster.metadata import PartitionInfo, TopicInfo
-from barnabas.server.cluster.topic_names import name_fault
-from barnabas.server.core.context import RequestContext
 from barnabas.server.core.errors import ApiError
+from barnabas.server.core.topic_names import name_fault
 from barnabas.server.core.turns import Sliced, each
 from barnabas.server.handlers import Versions
 from barnabas.server.handlers.metadata import TOPIC_OPERATIONS
+from barnabas.server.requests.context import RequestContext
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.describe_topic_partitions import (

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 from barnabas.server.cluster.elections import election_fault
 from barnabas.server.cluster.metadata import ClusterMetadata
-from barnabas.server.core.context import RequestContext
 from barnabas.server.core.errors import ApiError
 from barnabas.server.core.turns import Sliced
 from barnabas.server.handlers import Versions
+from barnabas.server.requests.context import RequestContext
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.elect_leaders import (

@@ -18,7 +18,6 @@ from collections.abc import Hashable
 from typing import Any, Final
 
 from barnabas.server.cluster.moved_leaders import MOVED, current_leader, node_endpoints
-from barnabas.server.core.context import RequestContext
 from barnabas.server.core.delayed import Wait
 from barnabas.server.core.errors import ApiError, code_of
 from barnabas.server.core.turns import Sliced
@@ -27,11 +26,12 @@ from barnabas.server.replication.fetch_sessions import (
     Key,
     Session,
     Wanted,
-    replica_id_of,
     wanted_in_steps,
     wanted_of,
 )
 from barnabas.server.replication.partition import READ_COMMITTED, Partition
+from barnabas.server.requests.context import RequestContext
+from barnabas.server.requests.fetcher import replica_id_of
 from barnabas.storage.batch.down_conversion import down_convert_in_steps, needs_down_conversion
 from barnabas.storage.disk.open_files import FileSlice
 from barnabas.storage.errors import StorageError

@@ -3,8 +3,8 @@
 * v3: static members (KIP-345).
 """
 
-from barnabas.server.core.context import RequestContext
 from barnabas.server.handlers import Versions
+from barnabas.server.requests.context import RequestContext
 from barnabas.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 
 VERSIONS = Versions(0, 4)

@@ -6,8 +6,8 @@
 * An operation nobody knows is INVALID_REQUEST; Kafka 3.9 fails with UNKNOWN_SERVER_ERROR.
 """
 
-from barnabas.server.core.context import RequestContext
 from barnabas.server.handlers import Versions
+from barnabas.server.requests.context import RequestContext
 from barnabas.server.settings.changes.alter import Change
 from barnabas.server.settings.changes.alterations import Alteration
 from barnabas.server.settings.changes.requests import alter_all, refused, responses

@@ -8,9 +8,9 @@
   told COORDINATOR_NOT_AVAILABLE, which clients retry.
 """
 
-from barnabas.server.core.context import RequestContext
 from barnabas.server.core.errors import REGISTRY_CODES, ApiError
 from barnabas.server.handlers import Versions
+from barnabas.server.requests.context import RequestContext
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 

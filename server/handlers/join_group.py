@@ -10,12 +10,12 @@ from collections.abc import Coroutine
 from typing import Any, Final
 
 from barnabas.server.coordinators.first_use import after_creation, is_first_use
-from barnabas.server.core.context import RequestContext
 from barnabas.server.core.delayed import Deferred
 from barnabas.server.core.errors import ApiError
 from barnabas.server.groups.joining import JoinAttempt
 from barnabas.server.groups.responses import join_refused
 from barnabas.server.handlers import Versions
+from barnabas.server.requests.context import RequestContext
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 

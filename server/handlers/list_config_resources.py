@@ -7,10 +7,10 @@
 
 from collections.abc import Iterator
 
-from barnabas.server.core.context import RequestContext
 from barnabas.server.core.errors import ApiError
 from barnabas.server.core.turns import Sliced
 from barnabas.server.handlers import Versions
+from barnabas.server.requests.context import RequestContext
 from barnabas.server.settings.changes.resources import ResourceType
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode

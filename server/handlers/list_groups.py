@@ -4,10 +4,10 @@
   any case. While a partition is being loaded: COORDINATOR_LOAD_IN_PROGRESS beside what is known.
 """
 
-from barnabas.server.core.context import RequestContext
 from barnabas.server.core.turns import Sliced
 from barnabas.server.groups.group import Group
 from barnabas.server.handlers import Versions
+from barnabas.server.requests.context import RequestContext
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.list_groups import (

@@ -10,11 +10,11 @@ error. v4: leader epochs are checked (KIP-320).
 
 from functools import partial
 
-from barnabas.server.core.context import RequestContext
 from barnabas.server.core.errors import ApiError, code_of
 from barnabas.server.core.turns import Sliced, each
 from barnabas.server.handlers import Versions
 from barnabas.server.replication.partition import Partition
+from barnabas.server.requests.context import RequestContext
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log.log_offsets import TimestampedOffset
 from barnabas.wire.compiler import Steps

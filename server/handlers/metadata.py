@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 
 from barnabas.server.cluster.metadata import PartitionInfo, TopicInfo
 from barnabas.server.cluster.new_topics import MOST_NEW_PARTITIONS
-from barnabas.server.cluster.topic_names import name_fault
-from barnabas.server.core.context import RequestContext
 from barnabas.server.core.errors import REFUSALS, ApiError, code_of
+from barnabas.server.core.topic_names import name_fault
 from barnabas.server.core.turns import Sliced, each
 from barnabas.server.handlers import Versions
+from barnabas.server.requests.context import RequestContext
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.metadata import (

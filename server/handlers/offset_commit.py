@@ -15,7 +15,6 @@ from collections.abc import Coroutine
 from typing import Any
 
 from barnabas.server.coordinators.first_use import after_creation, is_first_use
-from barnabas.server.core.context import RequestContext
 from barnabas.server.core.delayed import Deferred
 from barnabas.server.core.errors import ApiError, code_of
 from barnabas.server.core.turns import Sliced
@@ -23,6 +22,7 @@ from barnabas.server.groups.commits import Committer
 from barnabas.server.groups.offsets import Commits, CommittedOffset
 from barnabas.server.handlers import Versions
 from barnabas.server.registry.znodes.store import ZnodeError
+from barnabas.server.requests.context import RequestContext
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.offset_commit import (

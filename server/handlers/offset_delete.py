@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from functools import partial
 
-from barnabas.server.core.context import RequestContext
 from barnabas.server.core.turns import Sliced, each
 from barnabas.server.handlers import Versions
+from barnabas.server.requests.context import RequestContext
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.offset_delete import (

@@ -15,11 +15,11 @@ from functools import partial
 from typing import Any
 
 from barnabas.server.coordinators.first_use import after_creation, is_first_use
-from barnabas.server.core.context import RequestContext
 from barnabas.server.core.errors import ApiError
 from barnabas.server.core.turns import Sliced, each
 from barnabas.server.groups.group import Group
 from barnabas.server.handlers import Versions
+from barnabas.server.requests.context import RequestContext
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.offset_fetch import (

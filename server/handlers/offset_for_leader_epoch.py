@@ -7,10 +7,10 @@
 
 from functools import partial
 
-from barnabas.server.core.context import RequestContext
 from barnabas.server.core.errors import ApiError, code_of
 from barnabas.server.core.turns import Sliced, each
 from barnabas.server.handlers import Versions
+from barnabas.server.requests.context import RequestContext
 from barnabas.storage.errors import StorageError
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode

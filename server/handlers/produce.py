@@ -14,12 +14,12 @@ from typing import Final
 
 from barnabas.server.cluster.metadata import INTERNAL_TOPICS
 from barnabas.server.cluster.moved_leaders import MOVED, current_leader, node_endpoints
-from barnabas.server.core.context import RequestContext
 from barnabas.server.core.delayed import Wait
 from barnabas.server.core.errors import ApiError, code_of, is_expected, message_of
 from barnabas.server.core.turns import Sliced
 from barnabas.server.handlers import Versions
 from barnabas.server.replication.partition import Partition
+from barnabas.server.requests.context import RequestContext
 from barnabas.storage.errors import InvalidRecord, StorageError
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode

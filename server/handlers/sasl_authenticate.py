@@ -1,7 +1,7 @@
 """SaslAuthenticate: on a listener without SASL, and after authentication, ILLEGAL_SASL_STATE."""
 
-from barnabas.server.core.context import RequestContext
 from barnabas.server.handlers import Versions
+from barnabas.server.requests.context import RequestContext
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.sasl_authenticate import (
     SaslAuthenticateRequest,

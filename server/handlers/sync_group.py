@@ -4,11 +4,11 @@
   (KIP-559): without them INCONSISTENT_GROUP_PROTOCOL.
 """
 
-from barnabas.server.core.context import RequestContext
 from barnabas.server.core.delayed import Deferred
 from barnabas.server.core.errors import ApiError
 from barnabas.server.groups.responses import sync_refused
 from barnabas.server.handlers import Versions
+from barnabas.server.requests.context import RequestContext
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 

@@ -9,9 +9,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from barnabas.server.core.delayed import Delayed
-from barnabas.server.groups.observe import observe_groups
 from barnabas.server.observing.metrics import Source, Values
-from barnabas.server.observing.request_metrics import RequestMeter, api_name
+from barnabas.wire.api import ApiKey, api_name
 
 if TYPE_CHECKING:
     from barnabas.server.broker import Broker
@@ -23,7 +22,6 @@ def observe(broker: "Broker") -> None:
     """Show what the broker's parts know among its metrics; call once, when they are made."""
     for show in (_replicas, _logs, _requests, _waits, _sessions, _controller):
         show(broker)
-    observe_groups(broker.groups, broker.metrics)
 
 
 async def serve_observations(broker: "Broker") -> "HttpServer | None":
@@ -130,12 +128,9 @@ def _logs(broker: "Broker") -> None:
 
 
 def _requests(broker: "Broker") -> None:
-    if broker.config.barnabas_http_port >= 0:
-        broker.dispatcher.meter = RequestMeter(broker.metrics)
-
     def requests() -> Values:
         routes = broker.dispatcher.routes
-        return [((api_name(k), str(v)), route.count) for (k, v), route in routes.items()]
+        return [((api_name(ApiKey(k)), str(v)), route.count) for (k, v), route in routes.items()]
 
     def connections() -> Values:
         counts = Counter(each.listener_name for each in broker.population.connections)

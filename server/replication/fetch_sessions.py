@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from barnabas.server.core.errors import ApiError
+from barnabas.server.requests.fetcher import replica_id_of
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
@@ -244,13 +245,6 @@ class FetchSessions:
         self.close(victim.session_id)
         self.evicted_count += 1
         return True
-
-
-def replica_id_of(request: FetchRequest) -> int:
-    """Who fetches: a broker's id, or a negative number for a consumer."""
-    if request.replica_state is not None:
-        return request.replica_state.replica_id
-    return request.replica_id
 
 
 def wanted_of(

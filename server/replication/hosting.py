@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from barnabas.server.cluster.metadata import TopicInfo
-from barnabas.server.coordinators.partitioning import OFFSETS_TOPIC
+from barnabas.server.core.topic_names import OFFSETS_TOPIC
 from barnabas.storage.errors import StorageError
 from barnabas.storage.manager.data_directory import DataDirectory
 

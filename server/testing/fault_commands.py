@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import get_args
 
-from barnabas.server.core.faults import Action, Fault
+from barnabas.server.requests.faults import Action, Fault
 from barnabas.server.testing.fields import Fields
 from barnabas.server.testing.host import Host
 from barnabas.server.testing.refusals import NothingThere

@@ -5,7 +5,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from barnabas.server.core.faults import Action
+    from barnabas.server.requests.faults import Action
     from barnabas.server.testing.broker import Broker
     from barnabas.wire.api import ApiKey
     from barnabas.wire.error_codes import ErrorCode
@@ -73,7 +73,7 @@ class TestFaults:
         delay_ms: float | None = None,
         throttle_ms: int | None = None,
     ) -> AddedFault:
-        """Let something go wrong; see `barnabas.server.core.faults`. Raises ValueError.
+        """Let something go wrong; see `barnabas.server.requests.faults`. Raises ValueError.
 
         `api` and `error` may be Kafka's names ("OFFSET_COMMIT", "NOT_COORDINATOR"). One
         request is hit unless `times` says otherwise (None: all). The fault's `hits` count. A

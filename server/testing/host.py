@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from barnabas.server.broker import Broker
-from barnabas.server.core.faults import Faults
 from barnabas.server.core.startup import StartFailed
 from barnabas.server.observing.logs import Logs
 from barnabas.server.registry.configs import BROKERS
+from barnabas.server.requests.faults import Faults
 from barnabas.server.settings.config import BrokerConfig
 from barnabas.server.settings.endpoints import Endpoint
 from barnabas.server.testing.refusals import BadCommand, NotRunning

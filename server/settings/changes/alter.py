@@ -7,7 +7,6 @@ has told them. Codes and most of the words are those of Kafka's ZkAdminManager.
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
-from barnabas.server.cluster.new_topics import check_topic_settings
 from barnabas.server.core.errors import ApiError
 from barnabas.server.settings.changes.alterations import (
     Alteration,
@@ -24,6 +23,7 @@ from barnabas.server.settings.changes.resources import (
     broker_path,
     topic_path,
 )
+from barnabas.server.settings.changes.topic_settings import check_topic_settings
 from barnabas.server.settings.names import ConfigError, base_name
 from barnabas.server.settings.table import settings
 from barnabas.storage.log_config import SETTINGS as LOG_SETTINGS

@@ -3,8 +3,8 @@
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from barnabas.server.cluster.topic_names import name_fault
 from barnabas.server.core.errors import ApiError
+from barnabas.server.core.topic_names import name_fault
 from barnabas.server.settings.changes.resources import (
     CLUSTER_DEFAULT,
     ResourceType,

@@ -7,12 +7,15 @@ rest: no stored text keeps a topic from being served.
 
 from collections.abc import Callable, Mapping
 
+from barnabas.server.core.errors import ApiError
 from barnabas.server.observing.logs import Log
 from barnabas.server.registry.configs import TOPICS, Configs
 from barnabas.server.settings.changes.resources import topic_path
 from barnabas.server.settings.config import BrokerConfig
+from barnabas.storage.log_config import SETTINGS as LOG_SETTINGS
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.setting_types import InvalidSetting
+from barnabas.wire.error_codes import ErrorCode
 
 
 class TopicSettings:
@@ -55,3 +58,15 @@ class TopicSettings:
                         topic=topic, setting=name, value=usable.pop(name), why=refusal.reason,
                     )  # fmt: skip
         return base, {}
+
+
+def check_topic_settings(settings: Mapping[str, str], config: BrokerConfig) -> None:
+    """Refuse settings that no topic may have; raises ApiError INVALID_CONFIG."""
+    for name in settings:
+        known = LOG_SETTINGS.get(name)
+        if known is None or config.release not in known.releases:
+            raise ApiError(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {name}")
+    try:
+        config.log_config.with_settings(settings, config.release)
+    except InvalidSetting as refusal:
+        raise ApiError(ErrorCode.INVALID_CONFIG, str(refusal)) from None

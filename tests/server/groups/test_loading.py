@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.server.coordinators.partitioning import OFFSETS_TOPIC
+from barnabas.server.core.topic_names import OFFSETS_TOPIC
 from barnabas.server.groups import loading
 from barnabas.server.groups.commits import Committer
 from barnabas.server.groups.leadership import RELOAD_PAUSE_MS

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from barnabas.server.cluster.metadata import ClusterMetadata, PartitionInfo, TopicInfo
-from barnabas.server.coordinators.partitioning import OFFSETS_TOPIC
 from barnabas.server.core.clock import ManualClock
 from barnabas.server.core.delayed import Deferred, Delayed
 from barnabas.server.core.errors import ApiError
+from barnabas.server.core.topic_names import OFFSETS_TOPIC
 from barnabas.server.groups.commits import Committer
 from barnabas.server.groups.coordinator import GroupCoordinator
 from barnabas.server.groups.group import Group

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.server.core.faults import Action
+from barnabas.server.requests.faults import Action
 from barnabas.server.testing.commands import COMMANDS
 from barnabas.server.testing.fault_commands import ACTIONS, PREDICATE
 

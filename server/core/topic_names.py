@@ -5,6 +5,7 @@ import re
 from barnabas.server.core.errors import ApiError
 from barnabas.wire.error_codes import ErrorCode
 
+OFFSETS_TOPIC = "__consumer_offsets"
 LONGEST_NAME = 249
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 

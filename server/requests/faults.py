@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Literal
 
-from barnabas.server.core.context import RequestContext
+from barnabas.server.requests.context import RequestContext
 from barnabas.wire.api import ApiKey
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.fetch import FetchRequest

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any, Final, NamedTuple
 
-from barnabas.server.core.context import RequestContext
 from barnabas.server.observing.metrics import Metrics, RequestMetrics
-from barnabas.server.replication.fetch_sessions import replica_id_of
-from barnabas.wire.api import ApiKey, response_class
+from barnabas.server.requests.context import RequestContext
+from barnabas.server.requests.fetcher import replica_id_of
+from barnabas.wire.api import ApiKey, api_name, response_class
 from barnabas.wire.arrays import Array
 from barnabas.wire.schema import Message, Struct
 from barnabas.wire.structs import StructKind
@@ -22,11 +22,6 @@ from barnabas.wire.structs import StructKind
 _FETCH: Final = int(ApiKey.FETCH)
 
 CountErrors = Callable[[Any, Counter[int]], None]
-
-
-def api_name(key: int) -> str:
-    """LIST_OFFSETS is ListOffsets, as Kafka's request tags say."""
-    return "".join(word.capitalize() for word in ApiKey(key).name.split("_"))
 
 
 class _Api(NamedTuple):
@@ -66,7 +61,7 @@ class RequestMeter:
             kind.record(time_us, context.request_bytes, response)
 
     def _new_api(self, key: int) -> _Api:
-        counts = self._metrics.request(api_name(key))
+        counts = self._metrics.request(api_name(ApiKey(key)))
         api = self._apis[key] = _Api(counts, error_counter(response_class(ApiKey(key))))
         return api
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from barnabas.server.observing.request_metrics import api_name, error_counter
+from barnabas.server.requests.metrics import error_counter
 from barnabas.server.testing.broker import Broker
-from barnabas.wire.api import ApiKey, response_class
+from barnabas.wire.api import ApiKey, api_name, response_class
 from barnabas.wire.messages.api_versions import ApiVersionsRequest
 from barnabas.wire.messages.produce import (
     PartitionProduceResponse,

@@ -7,7 +7,7 @@ from barnabas.wire.header import RequestHeader
 
 if TYPE_CHECKING:
     from barnabas.server.broker import Broker
-    from barnabas.server.core.faults import Fault
+    from barnabas.server.requests.faults import Fault
 
 
 class RequestContext:

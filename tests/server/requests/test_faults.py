@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from barnabas.server.core.faults import Action, topic_partitions
+from barnabas.server.requests.faults import Action, topic_partitions
 from barnabas.server.testing.broker import Broker
 from barnabas.server.testing.faults import AddedFault
 from barnabas.storage.batch.records import decode_batch

@@ -1,0 +1,21 @@
+"""What a broker's settings ask for and Barnabas does not do: refused before anything is touched."""
+
+from barnabas.server.core.startup import StartFailed
+from barnabas.server.settings.config import BrokerConfig
+
+
+def refuse_unsupported(config: BrokerConfig) -> None:
+    """Refuse what would silently not be done. Raises StartFailed."""
+    if config.zookeeper_connect:
+        raise StartFailed(
+            "Apache ZooKeeper is not supported yet; leave `zookeeper.connect` empty "
+            "and the broker keeps its registry itself"
+        )
+    for endpoint in config.endpoints:
+        if endpoint.protocol != "PLAINTEXT":
+            raise StartFailed(
+                f"{endpoint.protocol} is not supported yet (listener {endpoint.listener}); "
+                "set `listeners` to PLAINTEXT ones"
+            )
+    if config.authorizer_class_name:
+        raise StartFailed("ACLs are not supported yet; leave `authorizer.class.name` empty")
