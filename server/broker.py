@@ -8,7 +8,6 @@ Nothing is global: two brokers in one process share no state but what they are g
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -106,10 +105,9 @@ class Broker:
             config, self.clock, self.metadata, self.produces, self.fetches, self.disks.flush,
             self.logs.room("groups"),
         )  # fmt: skip
-        # Entered while the logs are loaded, which keeps the loop from hearing of anything.
-        self.while_loading: Callable[[], AbstractContextManager[None]] = nullcontext
         # Set when the broker cannot go on, with the reason.
         self.failed: asyncio.Future[str] = loop.create_future()
+        self.is_serving = False
         self.http: HttpServer | None = None
         self._shared_ensemble = ensemble
         self._own_ensemble: Ensemble | None = None
@@ -124,8 +122,13 @@ class Broker:
     async def start(self) -> None:
         """Bring the broker up. Raises StartFailed with what to do about it."""
         refuse_unsupported(self.config)
-        self._take_disks()
-        self._make_parts()
+        await self._serve_http()  # first of all: /health answers 503 while logs are loaded
+        try:
+            self._take_disks()
+            self._make_parts()
+        except BaseException:
+            await self._stop_http()
+            raise
         logs_are_open = False
         try:
             await self.registry.cluster.ensure_paths()
@@ -133,18 +136,16 @@ class Broker:
             await self.live_settings.start()
             topics = await self.registry.topics.read_all()
             is_stray = stray_finder({n: t.assignment for n, t in topics.items()}, self.broker_id)
-            with self.while_loading():
-                await open_disks(
-                    self.disks, self.config, self.topic_settings, self.clock,
-                    broker_id=self.broker_id, cluster_id=self.metadata.cluster_id,
-                    is_stray=is_stray, log=self.log,
-                )  # fmt: skip
+            await open_disks(
+                self.disks, self.config, self.topic_settings, self.clock,
+                broker_id=self.broker_id, cluster_id=self.metadata.cluster_id,
+                is_stray=is_stray, log=self.log,
+            )  # fmt: skip
             logs_are_open = True
             self._show()
             bind_listeners(self)
             await register(self)
             await self.controller.start()
-            await self._serve_http()
         except BaseException as error:
             # Directories that were not read to their end must not be marked as clean.
             await self._end("the broker cannot start", leaves=True, marks_clean=logs_are_open)
@@ -156,6 +157,7 @@ class Broker:
         self.clock.call_later(IDLE_SWEEP_MS, self._sweep, coalesces=True)
         self.log_keeper.start()
         self.groups.start()
+        self.is_serving = True
 
     async def stop(self) -> None:
         """Take the broker down: nothing new comes in, everything is on disk afterwards."""
@@ -248,6 +250,7 @@ class Broker:
         `leaves`: the registry hears of it. `marks_clean`: the logs are flushed, and the next
         start believes them. Returns the first failure.
         """
+        self.is_serving = False
         steps: tuple[Step, ...] = (
             self._stop_http,
             partial(self._hang_up, reason),

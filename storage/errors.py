@@ -174,6 +174,10 @@ class TooManyOpenFiles(StorageError):
     """
 
 
+class OpeningGivenUp(StorageError):
+    """The logs are not wanted any more, before all of them were opened."""
+
+
 class LogDirectoryLocked(StorageError):
     """Another process holds the data directory's `.lock`."""
 

@@ -8,7 +8,7 @@ import asyncio
 import sys
 from collections.abc import Callable, Mapping
 
-from barnabas.server.cli.start import announce
+from barnabas.server.cli.start import announce, unless_set
 from barnabas.server.core.startup import StartFailed
 from barnabas.server.settings.config import BrokerConfig
 from barnabas.server.testing.host import Host
@@ -26,7 +26,8 @@ async def serve_controlled(
 
     host.on_failed = failed
     try:
-        await host.open()
+        if not await unless_set(stopping, host.open()):
+            return 0
     except StartFailed as error:
         print(f"barnabas: {error}", file=sys.stderr)
         return 1

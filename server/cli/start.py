@@ -4,10 +4,10 @@ import asyncio
 import gc
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 ANY_HOST = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # not an address to connect to
 DEFAULT_ADDRESS = "127.0.0.1:9092"
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
-
-
-class _Stopped(BaseException):
-    """A signal came while the logs were loaded."""
 
 
 @click.command()
@@ -82,16 +78,14 @@ async def _serve(config: BrokerConfig, load: Callable[[Mapping[str, str]], Broke
 
         return await serve_controlled(load, stopping)
     broker = Broker(config)
-    broker.failed.add_done_callback(lambda _: stopping.set())
     broker.groups.leadership.on_loaded = _keep_for_good
-    broker.while_loading = _ended_by_signals
     try:
-        await broker.start()
+        if not await unless_set(stopping, broker.start()):
+            return 0
     except StartFailed as error:
         print(f"barnabas: {error}", file=sys.stderr)
         return 1
-    except _Stopped:
-        return 0
+    broker.failed.add_done_callback(lambda _: stopping.set())
     announce(broker)
     _keep_for_good()
     await stopping.wait()
@@ -103,22 +97,21 @@ async def _serve(config: BrokerConfig, load: Callable[[Mapping[str, str]], Broke
     return 0
 
 
-@contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """A signal ends what is done here at once: the loop is busy with it and would hear too late.
-
-    That may be minutes of recovery, which is begun again at the next start.
-    """
-
-    def stop(*_: object) -> None:
-        raise _Stopped
-
-    before = {number: signal.signal(number, stop) for number in SIGNALS}
+async def unless_set(stopping: asyncio.Event, start: Coroutine[Any, Any, None]) -> bool:
+    """Start, which may take long where there is much to load; False if it was to end before."""
+    starting = asyncio.create_task(start)
+    told = asyncio.create_task(stopping.wait())
     try:
-        yield
+        await asyncio.wait((starting, told), return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        told.cancel()
+    if starting.done():
+        starting.result()
+        return True
+    starting.cancel()
+    with suppress(asyncio.CancelledError):
+        await starting
+    return False
 
 
 def announce(broker: "Broker") -> None:

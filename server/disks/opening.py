@@ -1,5 +1,11 @@
 """The data directories as the broker's settings want them: made, locked, opened."""
 
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from threading import Thread
+
 from barnabas.server.core.clock import Clock
 from barnabas.server.core.startup import StartFailed
 from barnabas.server.disks import file_limit
@@ -12,10 +18,14 @@ from barnabas.storage.errors import (
     InconsistentLogDirectory,
     LogDirectoryFailed,
     LogDirectoryLocked,
+    OpeningGivenUp,
     TooManyOpenFiles,
 )
-from barnabas.storage.manager.data_directory import IsStray
+from barnabas.storage.manager.data_directory import DataDirectory, IsStray
 from barnabas.storage.manager.log_manager import LogManager
+
+GIVE_UP_S = 2.0
+"""For a log that is being opened when nobody wants it any more."""
 
 
 def make_disks(config: BrokerConfig, keeper: LogKeeper) -> LogManager:
@@ -53,14 +63,16 @@ async def open_disks(
 ) -> None:
     """Load every log; those whose topic is unknown get the broker's settings.
 
+    It is done in a thread: nobody is served yet, but /health answers, and a stop is heard of.
     Raises StartFailed.
     """
     config_of = await settings.read_all()
+    open_all = partial(
+        disks.open, config_of, clock.now_ms(), int(clock.monotonic_ms()),
+        broker_id=broker_id, cluster_id=cluster_id, is_stray=is_stray,
+    )  # fmt: skip
     try:
-        disks.open(
-            config_of, clock.now_ms(), int(clock.monotonic_ms()),
-            broker_id=broker_id, cluster_id=cluster_id, is_stray=is_stray,
-        )  # fmt: skip
+        await _in_thread(disks, open_all)
     except (InconsistentLogDirectory, LogDirectoryFailed) as error:
         raise StartFailed(f"{error}; see `log.dirs`") from None
     except TooManyOpenFiles as error:
@@ -71,3 +83,46 @@ async def open_disks(
     shortage = file_limit.shortage(file_limit.limit(), config, len(list(disks)))
     if shortage is not None:
         log.warn(shortage)
+
+
+async def _in_thread(disks: LogManager, open_all: Callable[[], None]) -> None:
+    """Open the logs beside the loop; what fails of them is told on the loop, as ever.
+
+    When this is cancelled the thread ends with the log that it is at. A disk that does not even
+    answer is not waited for: the thread is one that the process does not outlive.
+    """
+    loop = asyncio.get_running_loop()
+    told = disks.on_directory_failed
+    opened: asyncio.Future[None] = loop.create_future()
+
+    def tell(directory: DataDirectory) -> None:
+        loop.call_soon_threadsafe(told, directory)
+
+    def work() -> None:
+        failure: BaseException | None = None
+        try:
+            open_all()
+        except BaseException as error:
+            failure = error
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(_settle, opened, failure)
+
+    disks.on_directory_failed = tell
+    try:
+        Thread(target=work, name="barnabas-load", daemon=True).start()
+        await asyncio.shield(opened)
+    except asyncio.CancelledError:
+        disks.give_up_opening()
+        await asyncio.wait((opened,), timeout=GIVE_UP_S)
+        raise
+    finally:
+        disks.on_directory_failed = told
+
+
+def _settle(opened: "asyncio.Future[None]", failure: BaseException | None) -> None:
+    if failure is None:
+        opened.set_result(None)
+    elif isinstance(failure, OpeningGivenUp):
+        opened.cancel()
+    else:
+        opened.set_exception(failure)

@@ -76,7 +76,7 @@ class Scrape:
 
 
 def _health(broker: "Broker") -> dict[str, object]:
-    serving = broker.broker_id in broker.metadata.brokers
+    serving = broker.is_serving and not broker.failed.done()
     offline = len(broker.replicas.offline) if serving else 0
     return {
         "status": "ok" if serving else "starting",

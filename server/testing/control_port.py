@@ -35,7 +35,7 @@ async def open_control(host: Host, address: str, port: int) -> HttpServer:
     for method in ("GET", "POST", "DELETE"):
         server.add(method, "/control", control)
         server.add(method, "/control/", control)
-    Scrape(lambda: host.broker if host.is_running else None).add_to(server)
+    Scrape(lambda: host.observed).add_to(server)
     bound = await server.start(address, port)
     log.warn("the control is open to whoever reaches it", host=address, port=bound)
     return server

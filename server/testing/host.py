@@ -41,6 +41,8 @@ class Host:
         self._load = load
         self._pinned: dict[str, str] = {}
         self._broker: Broker | None = None
+        # The one that runs or is being started, for who only looks at it.
+        self.observed: Broker | None = None
         self._life = asyncio.Lock()
         self.config = load({})
         # The control's own: what is set on a broker's log levels ends with that broker.
@@ -71,12 +73,14 @@ class Host:
 
         Raises StartFailed; nothing is left open then.
         """
-        await self._start()
-        try:
+        async with self._life:
             await self._open_control()
-        except BaseException:
-            await self.close()
-            raise
+            try:
+                await self._start()
+            except BaseException:
+                if self.http is not None:
+                    await self.http.stop()
+                raise
 
     async def close(self) -> None:
         """Stop the broker in good order, and close the control."""
@@ -99,7 +103,7 @@ class Host:
     async def crash(self) -> None:
         """Stop as a crash would: nothing is flushed, marked or said goodbye to."""
         async with self._life:
-            broker, self._broker = self._broker, None
+            broker, self._broker, self.observed = self._broker, None, None
             if broker is not None:
                 await broker.crash()
 
@@ -172,7 +176,12 @@ class Host:
     async def _start(self) -> None:
         self.config = self._load(self._pinned)
         broker = Broker(self.config, logs=Logs(self.config.barnabas_log_level))
-        await broker.start()
+        self.observed = broker
+        try:
+            await broker.start()
+        except BaseException:
+            self.observed = None
+            raise
         broker.dispatcher.faults = self.faults
         broker.dispatcher.observer = self.seen.observe
         bound = zip(self.config.endpoints, broker.listeners, strict=True)
@@ -182,7 +191,7 @@ class Host:
         self._broker = broker
 
     async def _stop(self) -> None:
-        broker, self._broker = self._broker, None
+        broker, self._broker, self.observed = self._broker, None, None
         if broker is not None:
             await broker.stop()
 

@@ -9,7 +9,7 @@ child that dies has done nothing that may not be done again: its log is recovere
 import logging
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from queue import SimpleQueue
 from select import POLLIN, poll
@@ -24,17 +24,26 @@ from barnabas.storage.disk.child_process import (
 )
 from barnabas.storage.disk.fs import REAL
 from barnabas.storage.disk.open_files import FileCache
+from barnabas.storage.errors import OpeningGivenUp
 from barnabas.storage.loading.job import LoadJob, Recovered, RecoveryFailed
 from barnabas.storage.loading.loader import Loader
 
 RecoveryResult = Recovered | RecoveryFailed
+LOOK_MS = 50
+"""How often to look whether the results are still wanted."""
 
 
 def recover_in_children(
-    jobs: Sequence[LoadJob], most_children: int, lock_fds: Sequence[int] = ()
+    jobs: Sequence[LoadJob],
+    most_children: int,
+    lock_fds: Sequence[int] = (),
+    is_given_up: Callable[[], bool] = lambda: False,
 ) -> list[RecoveryResult]:
-    """Carry out jobs in that order, waiting for the end of it: a result for each."""
-    recovery = _Recovery(jobs, lock_fds)
+    """Carry out jobs in that order, waiting for the end of it: a result for each.
+
+    Raises OpeningGivenUp soon after `is_given_up`; the children are ended.
+    """
+    recovery = _Recovery(jobs, lock_fds, is_given_up)
     try:
         return recovery.run(min(most_children, len(jobs), len(os.sched_getaffinity(0))))
     finally:
@@ -44,8 +53,11 @@ def recover_in_children(
 class _Recovery:
     """Children, and the jobs they are at."""
 
-    def __init__(self, jobs: Sequence[LoadJob], lock_fds: Sequence[int]) -> None:
+    def __init__(
+        self, jobs: Sequence[LoadJob], lock_fds: Sequence[int], is_given_up: Callable[[], bool]
+    ) -> None:
         self._jobs = jobs
+        self._is_given_up = is_given_up
         self._lock_fds = lock_fds
         self._left = list(reversed(range(len(jobs))))
         self._at_work: dict[int, tuple[ChildProcess, int]] = {}
@@ -61,8 +73,10 @@ class _Recovery:
                 self._jobs
             )
         while self._at_work:
-            for fd, _ in self._poller.poll():
+            for fd, _ in self._poller.poll(LOOK_MS):
                 self._take_results(fd)
+            if self._is_given_up():
+                raise OpeningGivenUp("the logs are not wanted any more")
         return self._results
 
     def _give_job(self, child: ChildProcess) -> None:

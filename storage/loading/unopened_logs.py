@@ -21,12 +21,16 @@ _logger = logging.getLogger(__name__)
 
 
 def recover_in_children(
-    jobs: Sequence[LoadJob], most_children: int, lock_fds: Sequence[int]
+    jobs: Sequence[LoadJob],
+    most_children: int,
+    lock_fds: Sequence[int],
+    *,
+    is_given_up: Callable[[], bool] = lambda: False,
 ) -> list[Recovered | RecoveryFailed]:
-    """Carry out jobs in child processes."""
+    """Carry out jobs in child processes. Raises OpeningGivenUp."""
     from barnabas.storage.loading import process  # seldom needed
 
-    return process.recover_in_children(jobs, most_children, lock_fds)
+    return process.recover_in_children(jobs, most_children, lock_fds, is_given_up)
 
 
 @dataclass(slots=True)

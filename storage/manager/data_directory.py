@@ -64,6 +64,8 @@ class DataDirectory(DataDirectoryFiles):
             None
         )
         """Told before logs are truncated: no checkpoint on the disk may lie beyond."""
+        self.before_opening: Callable[[], None] = lambda: None
+        """Called before each log is opened; raises when they are not wanted any more."""
         self.monotonic_ms = 0
         """The time of the last pass of maintenance, by the clock that tells what is due."""
         self.before_creation: Callable[[DataDirectory, TopicPartition], None] = (
@@ -134,6 +136,7 @@ class DataDirectory(DataDirectoryFiles):
             if not suffix and self._is_stray(partition, is_stray):
                 name, suffix = self._move_aside(partition), STRAY
                 _logger.warning("%s is no partition of this broker: now %s", partition, name)
+            self.before_opening()
             if not suffix:
                 self._load_log(partition, self._load_job(partition, config, now_ms))
             elif suffix in (DELETED, STRAY):
@@ -193,6 +196,7 @@ class DataDirectory(DataDirectoryFiles):
     def finish_loading(self) -> None:
         """Open the logs that were left, recovering those that nobody else has."""
         while self.unopened:
+            self.before_opening()
             unopened = self.unopened.pop()
             loader = Loader(self.files, unopened.job)
             if isinstance(unopened.result, Recovered):

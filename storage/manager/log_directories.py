@@ -1,6 +1,7 @@
 """The data directories of a broker: opened and closed together, failing one by one."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from barnabas.storage.directory.meta_properties import (
     MetaProperties,
@@ -10,7 +11,7 @@ from barnabas.storage.directory.meta_properties import (
 from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.disk.fs import REAL, FileSystem
 from barnabas.storage.disk.open_files import FileCache
-from barnabas.storage.errors import InconsistentLogDirectory, LogDirectoryFailed
+from barnabas.storage.errors import InconsistentLogDirectory, LogDirectoryFailed, OpeningGivenUp
 from barnabas.storage.loading.unopened_logs import Recover, recover_elsewhere, recover_in_children
 from barnabas.storage.manager.data_directory import ConfigOf, DataDirectory, IsStray
 
@@ -48,8 +49,13 @@ class LogDirectories:
         """Told once of each directory that goes offline."""
         self._recovery_processes = recovery_processes
         self._recovery_child_bytes = recovery_child_bytes
+        self.is_given_up = False
+        for directory in self.directories:
+            directory.before_opening = self._require_wanted
         # Children have the real file calls.
-        self._recover = recover_in_children if recover is None and fs is REAL else recover
+        if recover is None and fs is REAL:
+            recover = partial(recover_in_children, is_given_up=lambda: self.is_given_up)
+        self._recover = recover
         self._homes: dict[TopicPartition, DataDirectory] = {}
 
     def _online(self) -> list[DataDirectory]:
@@ -92,6 +98,14 @@ class LogDirectories:
         except BaseException:
             self._close_files()
             raise
+
+    def give_up_opening(self) -> None:
+        """Let `open` end soon, by OpeningGivenUp; for whoever opens in another thread."""
+        self.is_given_up = True
+
+    def _require_wanted(self) -> None:
+        if self.is_given_up:
+            raise OpeningGivenUp("the logs are not wanted any more")
 
     def _guard(
         self, directory: DataDirectory, step: Callable[..., object], *arguments: object

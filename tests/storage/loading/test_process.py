@@ -12,7 +12,7 @@ from barnabas.storage.directory.lock import DirectoryLock
 from barnabas.storage.disk.child_process import ChildProcess
 from barnabas.storage.disk.fs import REAL, FileSystem
 from barnabas.storage.disk.open_files import FileCache
-from barnabas.storage.errors import LogDirectoryLocked
+from barnabas.storage.errors import LogDirectoryLocked, OpeningGivenUp
 from barnabas.storage.loading.job import LoadJob, Recovered, RecoveryFailed
 from barnabas.storage.loading.loader import Loader
 from barnabas.storage.loading.process import recover_in_children
@@ -221,3 +221,11 @@ def test_a_child_ends_with_its_parent_and_lets_go_of_the_lock(tmp_path: Path) ->
         except LogDirectoryLocked:
             assert time.monotonic() < deadline
             time.sleep(0.01)
+
+
+def test_children_end_soon_when_nobody_wants_their_results(tmp_path: Path) -> None:
+    jobs = [job_for(crashed_log(tmp_path / name)) for name in ("a", "b")]
+    with pytest.raises(OpeningGivenUp):
+        recover_in_children(jobs, 1, (), lambda: True)
+    (result,) = recover_in_children([jobs[1]], 1)
+    assert isinstance(result, Recovered)
