@@ -9,7 +9,9 @@
 * v0-v1 understand message format 0, v2-v3 format 1: newer batches are converted.
 * v4: isolation level, aborted transactions (KIP-98). v7: sessions (KIP-227).
 * v9: leader epochs are checked (KIP-320). v12: diverging epochs (KIP-595).
-* v13: topics by id (KIP-516). v16: a leader that moved is named (KIP-951).
+* v13: topics by id (KIP-516). A session keeps the name of an id: deleted, the topic is unknown
+  by its name (3), and made again under the same name it is another topic (103).
+* v16: a leader that moved is named (KIP-951).
 * Not Kafka's, on purpose: a consumer's parked fetch is answered early when another request
   that is no Fetch waits behind it on its connection.
 """
@@ -250,6 +252,8 @@ class _Fetch:
         partition = self.context.broker.replicas.find(wanted.topic or "", wanted.index)
         if partition is None or not partition.is_leader:
             return True
+        if wanted.is_of_another_topic(partition.topic_id):
+            return True
         if wanted.fetch_offset > partition.log.log_end_offset:
             return True
         if self._end_offset(partition) <= wanted.fetch_offset:
@@ -339,6 +343,8 @@ class _Fetch:
         if wanted.topic is None:
             raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
         partition = self.context.broker.replicas.require(wanted.topic, wanted.index)
+        if wanted.is_of_another_topic(partition.topic_id):
+            raise ApiError(ErrorCode.INCONSISTENT_TOPIC_ID)
         partition.check_leader(wanted.current_leader_epoch)
         if self.replica_id >= 0 and self.replica_id not in partition.replicas:
             raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER)

@@ -6,6 +6,9 @@
     (id, n > 0)          incremental: the changes are applied to the kept partitions
     otherwise            FETCH_SESSION_ID_NOT_FOUND or INVALID_FETCH_SESSION_EPOCH
 
+A session by topic ids keeps the name that each id had, as Kafka's does, so that a topic that is
+deleted and one that took its name are told apart.
+
 Partitions rotate: those that got data go to the end, so that a busy first partition cannot
 starve the rest. The cache holds `max.incremental.fetch.session.cache.slots` sessions. A new
 one may take the place of the session unused longest, if that was for two minutes, or of a
@@ -69,6 +72,13 @@ class Wanted:
         self.max_bytes = data.partition_max_bytes
         self.current_leader_epoch = data.current_leader_epoch
         self.last_fetched_epoch = data.last_fetched_epoch
+
+    def is_of_another_topic(self, topic_id: Uuid) -> bool:
+        """Whether the topic that bears the name by now is not the one that was asked for.
+
+        One that was asked for by its name is whichever bears it.
+        """
+        return self.topic_id is not ZERO_UUID and self.topic_id != topic_id
 
     def must_be_told(self, answer: PartitionData) -> bool:
         """Whether an incremental answer has to carry this partition."""
@@ -290,4 +300,5 @@ def _take_over(known: Wanted, wanted: Wanted) -> None:
     known.max_bytes = wanted.max_bytes
     known.current_leader_epoch = wanted.current_leader_epoch
     known.last_fetched_epoch = wanted.last_fetched_epoch
-    known.topic = wanted.topic
+    if wanted.topic is not None:  # else the name the id had when it was last known stays
+        known.topic = wanted.topic
