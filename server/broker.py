@@ -48,7 +48,7 @@ from barnabas.server.settings.changes.live import LiveSettings
 from barnabas.server.settings.changes.log_levels import LogLevels
 from barnabas.server.settings.changes.topic_settings import TopicSettings
 from barnabas.server.settings.config import BrokerConfig
-from barnabas.server.settings.unsupported import refuse_unsupported
+from barnabas.server.unsupported import refuse_unsupported
 
 if TYPE_CHECKING:
     from barnabas.server.observing.http import HttpServer

@@ -15,8 +15,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Protocol
 
-from barnabas.server.cluster.elections import NO_LEADER, offline_leader
-from barnabas.server.cluster.metadata import ClusterMetadata, PartitionInfo, TopicInfo
+from barnabas.server.cluster.elections import offline_leader
+from barnabas.server.cluster.metadata import NO_LEADER, ClusterMetadata, PartitionInfo, TopicInfo
 from barnabas.server.cluster.retried_events import RetriedEvents
 from barnabas.server.core.clock import Clock
 from barnabas.server.observing.logs import Log

@@ -2,11 +2,9 @@
 
 from collections.abc import Collection, Sequence
 
-from barnabas.server.cluster.metadata import PartitionInfo
+from barnabas.server.cluster.metadata import NO_LEADER, PartitionInfo
 from barnabas.server.core.errors import ApiError
 from barnabas.wire.error_codes import ErrorCode
-
-NO_LEADER = -1
 
 
 def offline_leader(

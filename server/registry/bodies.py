@@ -1,7 +1,8 @@
-"""The JSON bodies of Kafka's znodes, byte for byte as Kafka 3.9 writes them.
+"""The JSON bodies of Kafka's znodes, as Kafka 3.9 writes them.
 
-Key order is Kafka's (its maps are hash maps, so it looks random); numbers that Kafka writes as
-strings are strings. Reading accepts what any Kafka since 0.8 wrote. The registration of a broker
+Kafka lists partitions and settings in the order of its hash maps, which no reader minds: here
+partitions stand by number, settings as they were given. Numbers that Kafka writes as strings are
+strings. Reading accepts what any Kafka since 0.8 wrote. The registration of a broker
 has a module of its own, `broker_body`.
 """
 
@@ -10,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from barnabas.server.registry.java_order import properties_order, scala_hash_map_order
 from barnabas.wire.uuids import Uuid
 
 ProtocolVersion: TypeAlias = tuple[int, int]
@@ -22,7 +22,6 @@ FEATURE_VERSION_2_SINCE: ProtocolVersion = (3, 3)
 
 PRODUCER_ID_BLOCK_SIZE = 1000
 
-_FEW_PARTITIONS = 11
 
 to_json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
@@ -118,8 +117,7 @@ def decode_partition_state(data: bytes) -> PartitionState:
 
 def encode_config(config: Mapping[str, str]) -> bytes:
     """Write the body of /config/<type>/<name>."""
-    ordered = {key: config[key] for key in properties_order(config)}
-    return to_json({"version": 1, "config": ordered}).encode()
+    return to_json({"version": 1, "config": dict(config)}).encode()
 
 
 def decode_config(data: bytes | None) -> dict[str, str]:
@@ -202,15 +200,8 @@ def decode_producer_id_block(data: bytes) -> ProducerIdBlock:
 
 
 def _replicas(replicas: Replicas) -> str:
-    entries = (f'"{partition}":{_ids(replicas[partition])}' for partition in _ordered(replicas))
+    entries = (f'"{partition}":{_ids(replicas[partition])}' for partition in sorted(replicas))
     return f"{{{','.join(entries)}}}"
-
-
-def _ordered(partitions: Replicas) -> Iterable[int]:
-    """Return the partitions in the order of Kafka's map; the first eleven stand by number."""
-    if len(partitions) <= _FEW_PARTITIONS and max(partitions, default=0) < _FEW_PARTITIONS:
-        return sorted(partitions)
-    return map(int, scala_hash_map_order(map(str, partitions)))
 
 
 def _ids(broker_ids: Iterable[int]) -> str:

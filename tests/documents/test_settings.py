@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-from barnabas.server.settings.document import in_use, render
+from documents.settings import in_use, render
+
 from barnabas.server.settings.table import settings
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "settings.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "settings.md"
 
 
 def _plain(text: str) -> str:

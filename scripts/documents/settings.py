@@ -93,7 +93,7 @@ def _name(setting: Setting) -> str:
 @cache
 def in_use() -> set[str]:
     """The settings that code outside `server/settings` reads, or that topics inherit."""
-    server = Path(__file__).parent.parent
+    server = Path(__file__).parents[2] / "server"
     sources = [f for f in server.rglob("*.py") if f.parent.name != "settings"]
     read: set[str] = set()
     for source in sources:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from barnabas.server.compatibility import render
+from documents.compatibility import render
+
 from barnabas.server.handlers import HANDLERS
 from barnabas.wire.api import ApiKey, api_name, request_class
 

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import click
+from documents.command_line import render
 
-from barnabas.server.cli.document import render
 from barnabas.server.cli.main import COMMANDS, main
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "command-line.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "command-line.md"
 
 
 def test_the_document_is_fresh() -> None:
