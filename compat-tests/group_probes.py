@@ -18,6 +18,7 @@ from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.wire.messages.join_group import JoinGroupRequestProtocol
 from barnabas.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from barnabas.wire.messages.list_groups import ListGroupsRequest
+from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from barnabas.wire.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
@@ -343,9 +344,59 @@ def coordinators(asker: Asker) -> Any:
     seen: list[Any] = []
     for version in range(4):
         found = connection.call(FindCoordinatorRequest(key=asker.group), version)
-        seen.append((found.error_code, found.host))
+        seen.append((found.error_code, _said(found), found.host))
+    for kind, version in ((2, 3), (9, 1)):
+        found = connection.call(FindCoordinatorRequest(key=asker.group, key_type=kind), version)
+        seen.append((found.error_code, _said(found), found.host))
     for kind, version in ((0, 4), (0, 6), (2, 5), (9, 6)):
         request = FindCoordinatorRequest(key_type=kind, coordinator_keys=[asker.group, ""])
         answer = connection.call(request, version)
-        seen.append([(c.error_code, c.host) for c in answer.coordinators])
+        seen.append([(c.error_code, _said(c), c.host) for c in answer.coordinators])
+    return seen
+
+
+def _said(found: Any) -> Any:
+    """The message of a success; of an error, whether there is one."""
+    return bool(found.error_message) if found.error_code else found.error_message
+
+
+@probe
+def a_group_whose_last_offset_is_deleted(asker: Asker) -> Any:
+    """A simple group, and one that had members."""
+    member = asker.member()
+    member.settle()
+    member.commit()
+    left = LeaveGroupRequest(
+        group_id=asker.group, members=[MemberIdentity(member_id=member.member_id)]
+    )
+    member.call(left, 5)
+    simple = f"{asker.group}-simple"
+    commit(member, simple)
+    topics = [
+        OffsetDeleteRequestTopic(
+            name="orders", partitions=[OffsetDeleteRequestPartition(partition_index=0)]
+        )
+    ]
+    seen: list[Any] = []
+    for group in (asker.group, simple):
+        answer = member.call(OffsetDeleteRequest(group_id=group, topics=topics), 0)
+        described = member.call(DescribeGroupsRequest(groups=[group]), 4).groups[0]
+        listed = [g.group_id for g in member.call(ListGroupsRequest(), 3).groups]
+        seen.append((answer.error_code, described.group_state, group in listed))
+        deleted = member.call(DeleteGroupsRequest(groups_names=[group]), 2).results[0]
+        listed = [g.group_id for g in member.call(ListGroupsRequest(), 3).groups]
+        seen.append((deleted.error_code, group in listed))
+    return seen
+
+
+@probe
+def metadata_of_topics_that_are_not_there(asker: Asker) -> Any:
+    connection = asker.connect()
+    seen: list[Any] = []
+    for name in ("nowhere", "__transaction_state", "bad name!"):
+        request = MetadataRequest(topics=[MetadataRequestTopic(name=name)])
+        request.allow_auto_topic_creation = False
+        for version in (4, 12):
+            (topic,) = connection.call(request, version).topics
+            seen.append((topic.error_code, topic.name, topic.is_internal, topic.topic_id))
     return seen

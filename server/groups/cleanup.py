@@ -11,6 +11,7 @@ from barnabas.server.core.errors import ApiError
 from barnabas.server.groups.counts import GroupCounts
 from barnabas.server.groups.expiry import expired_offsets, is_forgettable
 from barnabas.server.groups.group import CONSUMER, Group
+from barnabas.server.groups.leadership import RELEASE_THAT_KEEPS_GROUPS
 from barnabas.server.groups.offsets import TopicPartition
 from barnabas.server.groups.rebalance import Rebalance
 from barnabas.server.groups.records import encode_group_key, encode_offset_key
@@ -53,7 +54,7 @@ class Cleanup:
             self._counts.offset_expiration_count += len(expired)
             self._log.info("offsets expired", group=group.group_id, offsets=len(expired))
         if expired or is_forgettable(group):
-            self.remove_offsets(group, expired)
+            self._remove_offsets(group, expired, forgets=True)
 
     def delete_offsets(
         self, group: Group, partitions: Iterable[TopicPartition]
@@ -76,13 +77,23 @@ class Cleanup:
         return results
 
     def remove_offsets(self, group: Group, partitions: Iterable[TopicPartition]) -> None:
-        """Remove offsets; a group that nothing is left of goes with them."""
+        """Remove offsets that are asked or known to be of no use any more.
+
+        In 3.9 a group that nothing is left of goes with them, at once; 4.x lists it until it is
+        deleted, or looked at for expiry.
+        """
+        forgets = self._config.release < RELEASE_THAT_KEEPS_GROUPS
+        self._remove_offsets(group, partitions, forgets=forgets)
+
+    def _remove_offsets(
+        self, group: Group, partitions: Iterable[TopicPartition], *, forgets: bool
+    ) -> None:
         tombstones: list[KeyAndValue] = [
             (encode_offset_key(group.group_id, topic, partition), None)
             for topic, partition in partitions
             if group.offsets.remove(topic, partition)
         ]
-        if is_forgettable(group):
+        if forgets and is_forgettable(group):
             tombstones += self._forget(group)
         self._write(group, tombstones)
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 RELOAD_PAUSE_MS = 5_000.0
+RELEASE_THAT_KEEPS_GROUPS = 4
 
 
 class Leadership:
@@ -97,7 +98,8 @@ class Leadership:
             replay = await loading.load(shard, self._config.offsets_load_buffer_size)
             if shard.is_gone:
                 return
-            groups = loading.install(shard, replay)
+            keeps_empty = self._config.release >= RELEASE_THAT_KEEPS_GROUPS
+            groups = loading.install(shard, replay, keeps_empty=keeps_empty)
         except Exception as error:  # the partitions after it are loaded all the same
             self._failed(shard, error)
             return

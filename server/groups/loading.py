@@ -84,6 +84,9 @@ class Replay:
     def _apply_group(self, group_id: str, record: Record) -> None:
         if record.value is None:
             self.groups.pop(group_id, None)
+            offsets = self.offsets.get(group_id)
+            if offsets is not None and offsets.is_empty:
+                del self.offsets[group_id]
         else:
             self.groups[group_id] = decode_group(record.value)
 
@@ -125,13 +128,17 @@ def _records(log: Log, buffer_bytes: int) -> Iterator[tuple[Record, BatchHeader]
         offset = after
 
 
-def install(shard: Shard, replay: Replay) -> list[Group]:
-    """Make the groups of a replay and put them into the shard."""
+def install(shard: Shard, replay: Replay, *, keeps_empty: bool = False) -> list[Group]:
+    """Make the groups of a replay and put them into the shard.
+
+    `keeps_empty`: a group is one, as in Kafka 4, from the first offset in the log to its own
+    tombstone, whatever became of its offsets.
+    """
     shard.open_transactions = replay.open_transactions
     for group_id in dict.fromkeys((*replay.groups, *replay.offsets)):
         offsets = replay.offsets.get(group_id)
         read = replay.groups.get(group_id)
-        if read is None and (offsets is None or offsets.is_empty):
+        if read is None and (offsets is None or (offsets.is_empty and not keeps_empty)):
             continue
         group = Group(group_id, shard, None)
         if read is not None:

@@ -1,6 +1,7 @@
 """FindCoordinator: which broker coordinates a group.
 
-* v1: transactional ids as well as groups, an error message. v4: several keys (KIP-699).
+* v1: transactional ids as well as groups, an error message ("NONE" on success). v4: several keys
+  (KIP-699), whose messages are empty but for a type that nobody knows.
   v6: share groups' keys (KIP-932), which are refused: INVALID_REQUEST.
 * The first question for a group makes __consumer_offsets; if that fails or takes too long:
   COORDINATOR_NOT_AVAILABLE.
@@ -26,7 +27,8 @@ from barnabas.wire.messages.find_coordinator import (
 VERSIONS = Versions(0, 6)
 Answer = FindCoordinatorResponse | Sliced[FindCoordinatorResponse]
 GROUP, TRANSACTION, SHARE = 0, 1, 2
-MESSAGES = {
+MESSAGES: dict[int, str] = {
+    ErrorCode.NONE: "NONE",
     ErrorCode.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
     ErrorCode.INVALID_REQUEST: "There is no coordinator of this type.",
 }
@@ -49,7 +51,7 @@ def _answer(request: FindCoordinatorRequest, context: RequestContext) -> Answer:
     found = _find(request.key, request.key_type, context)
     return FindCoordinatorResponse(
         error_code=found.error_code,
-        error_message=found.error_message,
+        error_message=MESSAGES.get(found.error_code, ""),
         node_id=found.node_id,
         host=found.host,
         port=found.port,
@@ -69,13 +71,10 @@ def _find(key: str, key_type: int, context: RequestContext) -> Coordinator:
     try:
         return _coordinator_of(key, key_type, context)
     except ApiError as error:
+        message = "" if key_type in (GROUP, TRANSACTION, SHARE) else MESSAGES.get(error.code, "")
+        code = int(error.code)
         return Coordinator(
-            key=key,
-            node_id=-1,
-            host="",
-            port=-1,
-            error_code=int(error.code),
-            error_message=MESSAGES.get(error.code, ""),
+            key=key, node_id=-1, host="", port=-1, error_code=code, error_message=message
         )
 
 

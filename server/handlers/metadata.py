@@ -2,7 +2,8 @@
 
 * v0: an empty list of topics means all; from v1 null means all and empty means none.
 * v4: `allow_auto_topic_creation`; below it creation is always allowed. A topic that is being
-  created answers LEADER_NOT_AVAILABLE, which clients retry; Kafka does the same.
+  created answers LEADER_NOT_AVAILABLE, as Kafka with ZooKeeper, or when posing as 4.x, whatever
+  becomes of it, UNKNOWN_TOPIC_OR_PARTITION, as KRaft; clients retry both.
 * v8-v10: authorized operations of the cluster, v8+ of topics, when asked for (KIP-430).
 * v10: topics by id; v12 really serves them (KIP-516): an unknown id is UNKNOWN_TOPIC_ID.
 * v13: top-level error code; REBOOTSTRAP_REQUIRED is the client's cue to start again (KIP-1102).
@@ -11,7 +12,7 @@
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from barnabas.server.cluster.metadata import PartitionInfo, TopicInfo
+from barnabas.server.cluster.metadata import INTERNAL_TOPICS, PartitionInfo, TopicInfo
 from barnabas.server.cluster.new_topics import MOST_NEW_PARTITIONS
 from barnabas.server.core.errors import REFUSALS, ApiError, code_of
 from barnabas.server.core.topic_names import name_fault
@@ -32,6 +33,7 @@ from barnabas.wire.uuids import ZERO_UUID
 
 VERSIONS = Versions(0, 13)
 T = TypeVar("T", bound=MetadataResponseTopic)
+RELEASE_OF_KRAFT = 4
 # Bits of AclOperation without an authorizer: everything that applies to the resource (KIP-430).
 CLUSTER_OPERATIONS = sum(1 << code for code in (5, 7, 8, 9, 10, 11, 12))
 TOPIC_OPERATIONS = sum(1 << code for code in (3, 4, 5, 6, 7, 8, 10, 11))
@@ -61,6 +63,7 @@ async def _create_and_answer(
     context: RequestContext,
 ) -> Sliced[MetadataResponse]:
     failed: dict[str, ErrorCode] = {}
+    is_kraft = context.broker.config.release >= RELEASE_OF_KRAFT
     partitions = len(missing) * context.broker.config.num_partitions
     if partitions > MOST_NEW_PARTITIONS:
         failed = dict.fromkeys(missing, ErrorCode.POLICY_VIOLATION)
@@ -73,6 +76,8 @@ async def _create_and_answer(
             failed[name] = ErrorCode.LEADER_NOT_AVAILABLE
         except REFUSALS as error:
             failed[name] = code_of(error)
+        if is_kraft:
+            failed[name] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return Sliced(_answer(wanted, failed, request, context))
 
 
@@ -143,15 +148,18 @@ def _asked_topic(
     context: RequestContext,
 ) -> Steps[MetadataResponseTopic]:
     name = asked.name
+    is_internal = name in INTERNAL_TOPICS
     if name in failed:
-        return MetadataResponseTopic(error_code=int(failed[name]), name=name)
+        code = int(failed[name])
+        return MetadataResponseTopic(error_code=code, name=name, is_internal=is_internal)
     is_named = name is not None and (name != "" or asked.topic_id == ZERO_UUID)
     if is_named and name is not None and (fault := name_fault(name)) is not None:
         return MetadataResponseTopic(error_code=int(fault.code), name=name)
     try:
         topic = context.broker.metadata.topic_named_or_known(name, asked.topic_id)
     except ApiError as error:
-        response = MetadataResponseTopic(error_code=int(error.code), name=name)
+        code = int(error.code)
+        response = MetadataResponseTopic(error_code=code, name=name, is_internal=is_internal)
         if not name:
             response.topic_id = asked.topic_id
         return response

@@ -201,3 +201,32 @@ def test_a_group_that_cannot_expire_keeps_no_other_and_no_later_check_from_it(
     world.commit(1, group="later")
     world.clock.advance("24 h 10 min")
     assert world.groups.describe("later") is None
+
+
+def test_3_9_forgets_a_group_with_its_last_offset(world: World) -> None:
+    world.commit(1)
+    world.groups.topics_deleted(["orders"])
+    assert world.groups.describe("g") is None
+
+
+@pytest.mark.parametrize("by", ["offsets", "topic"])
+def test_4_4_lists_a_group_without_offsets_until_it_is_deleted_or_expires(
+    tmp_path: Path, by: str
+) -> None:
+    world = World(tmp_path, {"barnabas.pose.as": "4.4"})
+    for name in ("deleted", "expired"):
+        world.commit(1, group=name)
+        if by == "topic":
+            world.groups.topics_deleted(["orders"])
+        else:
+            world.groups.delete_offsets(name, [("orders", 0)])
+    for _ in range(2):
+        assert world.group("deleted").state is world.group("expired").state is GroupState.EMPTY
+        world.reload()
+    world.groups.delete_group("deleted")
+    assert world.groups.describe("deleted") is None
+    world.clock.advance("10 min")
+    assert world.groups.describe("expired") is None
+    world.reload()
+    assert not list(world.groups.shards.groups())
+    world.close()

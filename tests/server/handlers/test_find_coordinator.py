@@ -14,6 +14,7 @@ def test_one_group(client: RawClient, broker: Broker, version: int) -> None:
     response = client.call(FindCoordinatorRequest(key="g"), version)
     assert (response.error_code, response.node_id) == (0, 0)
     assert (response.host, response.port) == ("127.0.0.1", broker.port)
+    assert response.error_message == ("NONE" if version else ""), "as Kafka says"
 
 
 @pytest.mark.parametrize("version", range(4, 7))

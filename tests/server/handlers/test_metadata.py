@@ -75,15 +75,36 @@ def test_all_topics_and_none(broker: Broker, client: RawClient, version: int) ->
 def test_a_missing_topic_is_made_and_the_client_asks_again(client: RawClient, version: int) -> None:
     name = f"made-{version}"
     (first,) = metadata(client, [name], version, create=True).topics
-    assert first.error_code in (
-        ErrorCode.LEADER_NOT_AVAILABLE,
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-    )
+    assert (first.error_code, first.is_internal) == (ErrorCode.LEADER_NOT_AVAILABLE, False)
     deadline = time.monotonic() + 10
     while (topic := metadata(client, [name], version, create=True).topics[0]).error_code:
         assert time.monotonic() < deadline
     assert [p.leader_id for p in topic.partitions] == [0]
     assert produce(client, name, make_batch(b"x")).error_code == 0
+
+
+@pytest.mark.parametrize(
+    ("pose", "code"),
+    [
+        ("3.9", ErrorCode.LEADER_NOT_AVAILABLE),
+        ("4.4", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    ],
+)
+def test_the_first_answer_about_a_topic_that_is_being_made(pose: str, code: ErrorCode) -> None:
+    """ZooKeeper mode waits for the registry, KRaft tells the controller and answers at once."""
+    with Broker({"offsets.topic.num.partitions": 1}, pose_as=pose) as broker:
+        with RawClient(broker.port) as client:
+            for name in ("t", "__consumer_offsets"):
+                (first,) = metadata(client, [name], 9, create=True).topics
+                assert (first.error_code, first.is_internal) == (code, name != "t")
+                (second,) = metadata(client, [name], 9, create=True).topics
+                assert (second.error_code, second.is_internal) == (0, name != "t")
+
+
+def test_an_internal_topic_that_is_not_there_is_internal_all_the_same() -> None:
+    with Broker() as broker, RawClient(broker.port) as client:
+        (topic,) = metadata(client, ["__transaction_state"], 9).topics
+        assert (topic.error_code, topic.is_internal) == (3, True)
 
 
 def test_nothing_is_made_that_nobody_wants(client: RawClient) -> None:
