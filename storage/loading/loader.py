@@ -106,7 +106,7 @@ class Loader(Recovery):
             self.epochs.load()
         except CorruptCheckpoint as error:
             self._say(f"{error.reason}; it is made anew")
-            self._epochs_are_lost = True
+            self._epochs_are_lost = self.epochs.dirty = True
 
     def _load_segments(self) -> list[Segment]:
         """Find the segments: those whose indexes are missing or make no sense."""
@@ -209,3 +209,4 @@ class Loader(Recovery):
         self.log_end_offset = self.log_start_offset
         self.recovery_point = self.log_start_offset
         self.producers.map_end_offset = self.log_start_offset
+        self.epochs.write()

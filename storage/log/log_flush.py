@@ -117,11 +117,16 @@ class LogFlush(LogTruncate):
             self.end_flush(flush)
 
     def complete(self) -> None:
-        """Write what a clean stop leaves behind; the flush that has to follow makes it durable."""
+        """Write what a clean stop leaves behind; the flush that has to follow makes it durable.
+
+        The recovery point goes back for that, to where something was written: to what was
+        durable already a flush would pay no heed.
+        """
         try:
             self.epochs.write()
-            self.producers.take_snapshot(sync=self.recovery_point >= self.log_end_offset)
-            self._active.finish()
+            snapshot = self.producers.take_snapshot(sync=False)
+            if self._active.finish() or snapshot is not None:
+                self.recovery_point = min(self.recovery_point, self._active.base_offset)
         except OSError as error:
             self._fail(error)
 

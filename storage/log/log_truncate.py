@@ -127,7 +127,6 @@ class LogTruncate(LogCleanup):
         if offset <= self.log_start_offset:
             return False
         self.log_start_offset = offset
-        self.recovery_point = max(self.recovery_point, offset)
         self.epochs.truncate_from_start(offset)
         self.producers.on_log_start_offset(offset)
         self._update_first_unstable_offset()

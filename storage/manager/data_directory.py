@@ -19,6 +19,7 @@ from barnabas.storage.directory_names import (
     TopicPartition,
     name_with_suffix,
 )
+from barnabas.storage.disk.fs import sync_directory
 from barnabas.storage.disk.open_files import FileCache
 from barnabas.storage.errors import (
     CorruptCheckpoint,
@@ -194,7 +195,12 @@ class DataDirectory(DataDirectoryFiles):
             self._add_log(loader, partition)
 
     def finish_loading(self) -> None:
-        """Open the logs that were left, recovering those that nobody else has."""
+        """Open the logs that were left, recovering those that nobody else has.
+
+        What a killed process has named nobody may have synced.
+        """
+        if not self.was_clean:
+            sync_directory(self.fs, self.path)
         while self.unopened:
             self.before_opening()
             unopened = self.unopened.pop()

@@ -7,6 +7,7 @@ from barnabas.storage.directory import checkpoints, clean_marker
 from barnabas.storage.directory.checkpoints import Offsets
 from barnabas.storage.directory.lock import DirectoryLock
 from barnabas.storage.directory_names import PartitionDirectory, parse_name
+from barnabas.storage.disk.fs import parent_of, sync_directory
 from barnabas.storage.disk.open_files import FileCache
 from barnabas.storage.errors import CorruptCheckpoint
 
@@ -61,6 +62,7 @@ class DataDirectoryFiles:
                 path = path.rpartition("/")[0] or "/"
         for path in reversed(missing):
             self.fs.make_directory(path)
+            sync_directory(self.fs, parent_of(path))
 
     def read_checkpoints(self) -> None:
         """Read what the last run left; the clean shutdown marker is gone afterwards."""

@@ -139,13 +139,19 @@ class IndexFile:
         self._written = self.count
         self._tail.clear()
 
-    def trim(self) -> None:
-        """Write the tail and cut the file to its entries, making it if it is missing."""
+    def trim(self) -> bool:
+        """Write the tail and cut the file to its entries, making it if it is missing.
+
+        False if there was nothing to do.
+        """
+        changes = len(self._tail) > 0
         self.spill()
         opened = self.file.create()
         size = self._written * self.ENTRY.size
         if self.fs.fstat(opened.fd).st_size != size:
             self.fs.ftruncate(opened.fd, size)
+            changes = True
+        return changes
 
     def keep(self, count: int) -> None:
         """Drop all entries but the first `count`."""

@@ -185,10 +185,14 @@ class Segment(SegmentSearch):
                     self.max_timestamp = header.max_timestamp
                     self.max_timestamp_offset = header.last_offset
 
-    def finish(self) -> None:
-        """Complete the indexes: this segment will not be appended to again."""
-        if self.exists:
-            index = self.time_index
-            index.maybe_append(*self.largest_timestamp())
-            index.trim()
-            self.offset_index.trim()
+    def finish(self) -> bool:
+        """Complete the indexes: this segment will not be appended to again.
+
+        False if they were complete.
+        """
+        if not self.exists:
+            return False
+        index = self.time_index
+        index.maybe_append(*self.largest_timestamp())
+        changes = index.trim()
+        return self.offset_index.trim() or changes

@@ -20,11 +20,17 @@ def batches_of(log: ManagedLog) -> Found:
     return found
 
 
-def check_indexes(log: ManagedLog, found: Found) -> None:
-    """Every entry points where it says, every batch is found, the largest timestamp is known."""
+def check_indexes(log: ManagedLog, found: Found, *, may_mend: bool = False) -> None:
+    """Every entry points where it says, every batch is found, the largest timestamp is known.
+
+    `may_mend` lets the log make indexes anew first that a power cut has damaged, as it does
+    for whoever reads.
+    """
     for segment in log.segments:
         if not segment.exists:
             continue
+        if may_mend:
+            log.age_of(segment)
         headers = {
             header.position: header for base, header, _ in found if base == segment.base_offset
         }

@@ -42,12 +42,15 @@ class Ledger:
     end: int = 0
     start: int = 0
     durable_end: int = 0
+    holes: set[int] = field(default_factory=set)
+    """Offsets that power cuts have taken, and not what came behind them."""
     boundaries: list[int] = field(default_factory=list)
     """Where batches begin: leader epochs begin there too, so logs are truncated there alone."""
     in_flight: list[Record] = field(default_factory=list)
     truncating_to: int | None = None
     serials: set[bytes] = field(default_factory=set)
     """All that were ever sent to it."""
+    had_power_cut: bool = False
     is_created: bool = False
     is_being_deleted: bool = False
     is_deleted: bool = False
@@ -77,6 +80,7 @@ class Ledger:
         self.records = {at: record for at, record in self.records.items() if at < end}
         self.may_be_gone = {at for at in self.may_be_gone if at < end}
         self.boundaries = [at for at in self.boundaries if at < end]
+        self.holes = {at for at in self.holes if at < end}
         self.end = end
         self.start = min(self.start, end)
         self.durable_end = min(self.durable_end, end)
@@ -115,8 +119,9 @@ class Ledger:
         if self.config.compact:
             self._check_keys(kept, log, power_cut)
         else:
-            self._check_gaps(offsets, log)
-        check_indexes(log, found)
+            self._check_gaps(offsets, log, power_cut)
+        self.had_power_cut |= power_cut
+        check_indexes(log, found, may_mend=self.had_power_cut)
         check_producers(log, found)
         return found
 
@@ -135,6 +140,8 @@ class Ledger:
             most = max([most, *(offset + 1 for offset in self.stale)])
         if self.truncating_to is not None:
             least = min(least, self.truncating_to)
+        if power_cut and self.durable_end <= self.start:
+            least = 0  # nothing of it is wanted any more
         while least > log.log_end_offset and least - 1 in self.may_be_gone:
             least -= 1
         assert least <= log.log_end_offset <= most, (
@@ -145,17 +152,17 @@ class Ledger:
         )
         assert log.recovery_point <= log.log_end_offset
 
-    def _check_gaps(self, offsets: list[int], log: ManagedLog) -> None:
-        """None above the start; what was deleted may be back in part."""
-        end = log.log_end_offset
-        first = min(offsets, default=end)
-        wanted = range(max(first, self.start), end)
-        assert [each for each in offsets if each >= self.start] == list(wanted), (
-            f"a gap in {offsets} from {self.start} to {end}"
-        )
-        assert first <= max(log.log_start_offset, self.start), (
-            f"begins at {first}, behind {self.start}"
-        )
+    def _check_gaps(self, offsets: list[int], log: ManagedLog, power_cut: bool) -> None:
+        """None above the start; what was deleted may be back in part.
+
+        Of what was not durable a power cut may take one segment and leave the next, which is
+        kept as Kafka keeps it.
+        """
+        start, end = max(log.log_start_offset, self.start), log.log_end_offset
+        missing = set(range(start, end)) - set(offsets) - self.holes
+        if power_cut:
+            self.holes |= {each for each in missing if each >= self.durable_end}
+        assert missing <= self.holes, f"{sorted(missing)} are missing between {start} and {end}"
 
     def _check_keys(self, kept: list[Record], log: ManagedLog, power_cut: bool) -> None:
         """The latest of each key is there; a key that was deleted does not come back."""
@@ -185,11 +192,12 @@ class Ledger:
             if serial_of(record) not in kept_serials and record.offset >= self.durable_end:
                 self.stale.setdefault(record.offset, set()).add(serial_of(record))
         below = {at: r for at, r in self.records.items() if at < self.durable_end}
-        self.records = {record.offset: record for record in kept}
-        if self.config.compact and not power_cut:
-            self.records = below | self.records
+        if power_cut or not self.config.compact:  # what was deleted may yet come back
+            below = {at: r for at, r in below.items() if at < self.start}
+        self.records = below | {record.offset: record for record in kept}
         self.may_be_gone = {at for at in self.may_be_gone if at < log.log_end_offset}
         self.end = log.log_end_offset
+        self.holes = {at for at in self.holes if at < self.end}
         self.durable_end = min(self.durable_end, self.end)
         self.in_flight, self.truncating_to = [], None
         self.look(log)

@@ -105,7 +105,6 @@ class Machine:
         else:
             self.tell("KILLED")
             self.disk.kill()
-        self.is_closing = False
         self.stage.boot()
 
     def _note_last_words(self) -> None:
@@ -213,7 +212,7 @@ class Machine:
             if ledger is not None:
                 self._check_may_be_gone(ledger)
                 self.past[topic].append(ledger)
-        self.had_power_cut = False
+        self.had_power_cut = self.is_closing = False
         self.stage.is_quiet = False
         self.survive(self.mend_topics)
 

@@ -142,6 +142,19 @@ def test_damaged_leader_epochs_are_found_in_the_batches(tmp_path: Path) -> None:
     assert log.epochs.entries() == wanted == [(0, 0), (1, 4), (2, 8)]
 
 
+@pytest.mark.parametrize("count", [0, 1])
+def test_damaged_leader_epochs_are_spoken_of_once(tmp_path: Path, count: int) -> None:
+    """Also where there is no epoch to write: a power cut may leave an empty file and no record."""
+    log = open_log(tmp_path)
+    fill(log, count)
+    log.close()
+    (tmp_path / "t-0" / "leader-epoch-checkpoint").write_bytes(b"")
+    log = open_log(tmp_path)
+    assert "leader-epoch-checkpoint" in log.load_report.notes[0]
+    log.close()
+    assert open_log(tmp_path).load_report.notes == []
+
+
 def test_a_log_below_its_start_starts_anew(log: Log, tmp_path: Path) -> None:
     log.close()
     log = open_log(tmp_path, log_start_offset=30)

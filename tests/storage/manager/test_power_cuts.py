@@ -1,0 +1,81 @@
+"""What a broker holds durable is, however its process ended before the power went."""
+
+from pathlib import Path
+
+from barnabas.storage.log_config import LogConfig
+from barnabas.storage.manager.log_manager import LogManager
+
+from ..faulty_disk import FaultyDisk
+from ..managers import NOW_MS, ORDERS, append, opened, values_of
+
+
+def cut_power(disk: FaultyDisk, manager: LogManager) -> None:
+    """The machine dies; the descriptors of its process are given back."""
+    for directory in manager.directories:
+        directory.close_files()
+    disk.cut_power()
+
+
+def test_a_clean_stop_leaves_producers_known_though_all_was_flushed_before(
+    tmp_path: Path,
+) -> None:
+    disk = FaultyDisk(tmp_path / "data")
+    manager = opened(disk.root, fs=disk.fs)
+    log = manager.create(ORDERS[0], LogConfig(), NOW_MS)
+    append(log, b"one", b"two", sequence=0)
+    manager.flush(log)
+    assert log.recovery_point == log.log_end_offset
+    manager.close()
+    cut_power(disk, manager)
+    manager = opened(disk.root)
+    again = manager.get(ORDERS[0])
+    assert again is not None and again.load_report.notes == []
+    assert [each.last_sequence for each in again.producer_entries()] == [1]
+    manager.close()
+
+
+def test_a_clean_stop_that_has_nothing_new_to_say_syncs_no_log(tmp_path: Path) -> None:
+    manager = opened(tmp_path)
+    append(manager.create(ORDERS[0], LogConfig(), NOW_MS), b"one")
+    manager.close()
+    disk = FaultyDisk(tmp_path)
+    manager = opened(tmp_path, fs=disk.fs)
+    manager.close()
+    assert not [line for line in disk.trace if "fsync" in line and "orders-0" in line]
+
+
+def test_deleting_records_does_not_make_those_before_them_durable(tmp_path: Path) -> None:
+    """The new start may be lost with the power; recovery then has to look at all there is."""
+    disk = FaultyDisk(tmp_path / "data")
+    manager = opened(disk.root, fs=disk.fs)
+    log = manager.create(ORDERS[0], LogConfig(segment_bytes=200), NOW_MS)
+    for number in range(6):
+        append(log, b"%d" % number + b"." * 50)
+    log.maybe_increment_log_start_offset(5)
+    manager.flush(log)
+    cut_power(disk, manager)
+    manager = opened(disk.root)
+    again = manager.get(ORDERS[0])
+    assert again is not None
+    assert [value[:1] for value in values_of(again) if value] == [b"%d" % n for n in range(6)]
+    manager.close()
+
+
+def test_what_a_killed_process_named_is_durable_once_its_successor_has_flushed(
+    tmp_path: Path,
+) -> None:
+    disk = FaultyDisk(tmp_path / "data")
+    manager = opened(disk.root, fs=disk.fs)
+    append(manager.create(ORDERS[0], LogConfig(), NOW_MS), b"one")
+    for directory in manager.directories:
+        directory.close_files()  # killed
+    manager = opened(disk.root, fs=disk.fs)
+    log = manager.get(ORDERS[0])
+    assert log is not None
+    append(log, b"two")
+    manager.flush(log)
+    cut_power(disk, manager)
+    manager = opened(disk.root)
+    again = manager.get(ORDERS[0])
+    assert again is not None and values_of(again) == [b"one", b"two"]
+    manager.close()
