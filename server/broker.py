@@ -146,6 +146,7 @@ class Broker:
             bind_listeners(self)
             await register(self)
             await self.controller.start()
+            self.hosting.started()
         except BaseException as error:
             # Directories that were not read to their end must not be marked as clean.
             await self._end("the broker cannot start", leaves=True, marks_clean=logs_are_open)

@@ -97,6 +97,13 @@ class Cleanup:
             tombstones += self._forget(group)
         self._write(group, tombstones)
 
+    def remove_topics(self, group: Group, names: Iterable[str]) -> None:
+        """Remove the offsets of topics that are deleted."""
+        for name in names:
+            partitions = group.offsets.partitions_of(name)
+            if partitions:
+                self.remove_offsets(group, partitions)
+
     def delete_group(self, group: Group) -> None:
         """Remove a group and all its offsets. Raises ApiError NON_EMPTY_GROUP."""
         if group.state is not GroupState.EMPTY:

@@ -74,8 +74,8 @@ class Committing:
             self._sessions.beat(group, group.members.by_id[committer.member_id])
         offsets = group.offsets
 
-        def take_effect() -> None:
-            for (topic, partition), committed in commits.items():
+        def take_effect(kept: Commits) -> None:
+            for (topic, partition), committed in kept.items():
                 offsets.put(topic, partition, committed)
 
         self._write(group, commits, take_effect, done)
@@ -92,8 +92,8 @@ class Committing:
         """Write offsets that take effect with the producer's transaction. Raises ApiError."""
         self._check(group, committer, is_transactional=True)
 
-        def wait_for_the_end() -> None:
-            group.offsets.add_transactional(producer_id, commits)
+        def wait_for_the_end(kept: Commits) -> None:
+            group.offsets.add_transactional(producer_id, kept)
             open_transactions = group.shard.open_transactions
             open_transactions.setdefault(producer_id, set()).add(group.group_id)
 
@@ -103,22 +103,26 @@ class Committing:
         self,
         group: Group,
         commits: Commits,
-        take_in: Callable[[], object],
+        take_in: Callable[[Commits], object],
         done: Callable[[ErrorCode], object],
         transaction_of: tuple[int, int] | None = None,
     ) -> None:
-        """Append the offsets; once they are safe `take_in` keeps them, and `done` is told."""
+        """Append the offsets; once they are safe `take_in` keeps them, and `done` is told.
+
+        Not those that were removed meanwhile, because their topic was deleted: the record that
+        buries them stands behind theirs, and another topic may bear the name by now.
+        """
         offsets = group.offsets
         records = self._records(group, commits)  # before anything else: it may raise
         offsets.begin_write(commits)
 
         def written(error: ErrorCode, log_offset: int) -> None:
-            offsets.end_write(commits)
+            kept = offsets.end_write(commits)
             if error is ErrorCode.NONE:
                 self._counts.offset_commit_count += len(commits)
                 for committed in commits.values():
                     committed.log_offset = log_offset
-                take_in()
+                take_in(kept)
             done(error)
 
         producer_id, producer_epoch = transaction_of or (NO_PRODUCER_ID, NO_PRODUCER_EPOCH)

@@ -223,12 +223,13 @@ class GroupCoordinator:
         return self._services.cleanup.delete_offsets(group, partitions)
 
     def topics_deleted(self, names: Iterable[str]) -> None:
-        """Offsets of a deleted topic mean nothing any more."""
+        """Offsets of a deleted topic mean nothing any more; those still to be loaded neither."""
+        names = tuple(names)
+        for shard in self.shards:
+            if not shard.is_active:
+                shard.deleted_topics.update(names)
         for group in self.shards.groups():
-            for name in names:
-                partitions = group.offsets.partitions_of(name)
-                if partitions:
-                    self._services.cleanup.remove_offsets(group, partitions)
+            self._services.cleanup.remove_topics(group, names)
 
     # Administration.
 

@@ -106,7 +106,9 @@ class Leadership:
         shard.is_failed = False
         shard.is_active = True
         for group in groups:
+            self._services().cleanup.remove_topics(group, sorted(shard.deleted_topics))
             self._loaded(group)
+        shard.deleted_topics.clear()
         if replay.unknown_types or replay.malformed:
             self._log.warn(
                 "records were skipped", partition=shard.index, malformed=replay.malformed,

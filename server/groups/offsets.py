@@ -73,20 +73,22 @@ class Offsets:
             partitions[partition] = committed
 
     def remove(self, topic: str, partition: int) -> bool:
-        """Forget a partition's offset, pending ones too; whether one was committed."""
+        """Forget a partition's offset, pending ones too; whether the log may hold one."""
+        key = (topic, partition)
+        found = self._unwritten.pop(key, None) is not None
         for commits in self.transactional.values():
-            commits.pop((topic, partition), None)
-        self._unwritten.pop((topic, partition), None)
+            found = commits.pop(key, None) is not None or found
         partitions = self.by_topic.get(topic)
-        if partitions is None or partitions.pop(partition, None) is None:
-            return False
-        if not partitions:
-            del self.by_topic[topic]
-        return True
+        if partitions is not None and partitions.pop(partition, None) is not None:
+            found = True
+            if not partitions:
+                del self.by_topic[topic]
+        return found
 
     def partitions_of(self, topic: str) -> list[TopicPartition]:
         """The partitions of a topic that anything is known of."""
         found = {(topic, partition) for partition in self.by_topic.get(topic, ())}
+        found.update(key for key in self._unwritten if key[0] == topic)
         for commits in self.transactional.values():
             found.update(key for key in commits if key[0] == topic)
         return sorted(found)
@@ -97,13 +99,15 @@ class Offsets:
         """Records of these commits are being written."""
         self._unwritten.update(iter(keys))
 
-    def end_write(self, keys: Iterable[TopicPartition]) -> None:
-        """They are written, or have failed."""
-        for key in keys:
+    def end_write(self, commits: Commits) -> Commits:
+        """They are written, or have failed; those of them that were not removed meanwhile."""
+        kept = {key: each for key, each in commits.items() if key in self._unwritten}
+        for key in kept:
             if self._unwritten[key] <= 1:
-                self._unwritten.pop(key, None)
+                del self._unwritten[key]
             else:
                 self._unwritten[key] -= 1
+        return kept
 
     def is_unwritten(self, topic: str, partition: int) -> bool:
         """Whether a commit of the partition is on its way."""

@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 class Shard:
     """The groups of one partition; `is_active` once everything in its log is known.
 
+    `deleted_topics` are those deleted before it was: their offsets mean nothing.
     `is_failed` if its log could not be read: nothing is answered from what is not all there.
     """
 
-    __slots__ = ("groups", "index", "is_active", "is_failed", "is_gone", "leader_epoch",
-                 "open_transactions", "partition")  # fmt: skip
+    __slots__ = ("deleted_topics", "groups", "index", "is_active", "is_failed", "is_gone",
+                 "leader_epoch", "open_transactions", "partition")  # fmt: skip
 
     def __init__(self, index: int, leader_epoch: int, partition: Partition) -> None:
         self.index = index
@@ -31,6 +32,7 @@ class Shard:
         self.is_active = False
         self.is_failed = False
         self.is_gone = False
+        self.deleted_topics: set[str] = set()
         self.groups: dict[str, Group] = {}
         # Producer id -> the groups with offsets in its open transaction.
         self.open_transactions: dict[int, set[str]] = {}

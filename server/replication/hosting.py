@@ -23,6 +23,14 @@ class Hosting:
     def __init__(self, broker: "Broker") -> None:
         self._broker = broker
         self._log = broker.log
+        self._is_starting = True
+        # Deleted, as a crash had left them to be, before any group's offsets were at hand.
+        self._deleted_early: set[str] = set()
+
+    def started(self) -> None:
+        """The controller has taken stock: what is led here is known."""
+        self._is_starting = False
+        self._deleted_early.clear()
 
     async def topic_changed(self, topic: TopicInfo) -> None:
         """Lead what is ours to lead, then let clients see it."""
@@ -45,6 +53,7 @@ class Hosting:
         broker.metadata.set_topic(topic)
         if topic.name == OFFSETS_TOPIC:
             self._coordinate(topic)
+            broker.groups.topics_deleted(self._deleted_early)
         broker.topics.changed(topic.name)
 
     async def topic_deleted(self, topic: TopicInfo) -> None:
@@ -59,6 +68,8 @@ class Hosting:
         if topic.name == OFFSETS_TOPIC:
             broker.groups.leadership.resigned_all()
         broker.groups.topics_deleted([topic.name])
+        if self._is_starting:
+            self._deleted_early.add(topic.name)
         broker.topics.changed(topic.name)
 
     def directory_failed(self, directory: DataDirectory) -> None:

@@ -18,6 +18,7 @@ from barnabas.storage.disk.fs import REAL
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.delete_topics import DeleteTopicsRequest
 from tests.server.admin import create_code, new_topic
+from tests.server.group_requests import commit, find_coordinator, offsets
 from tests.server.raw_client import RawClient
 from tests.server.records import LATEST, data_of, list_offset, make_batch, produce, read
 from tests.server.waiting import wait_until
@@ -76,7 +77,10 @@ def start_deletion(broker: Broker, bomb: Bomb, steps: int) -> bool:
 
 
 def check_the_name_is_good(broker: Broker) -> None:
-    """Create the topic, anew if it is still there; it is empty, takes records and gives them."""
+    """Create the topic, anew if it is still there; it is empty, takes records and gives them.
+
+    Nor does a group take its committed offset of the old topic for one of the new.
+    """
     with RawClient(broker.port) as client:
         code = create_code(client, new_topic("t", PARTITIONS))
         if code == ErrorCode.TOPIC_ALREADY_EXISTS:
@@ -87,6 +91,14 @@ def check_the_name_is_good(broker: Broker) -> None:
             assert list_offset(client, "t", LATEST, partition=partition).offset == 0
             assert produce(client, "t", make_batch(b"new"), partition=partition).error_code == 0
             assert b"new" in data_of(read(client, "t", partition=partition))
+        loading = int(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        wait_until(lambda: committed(client)[2] != loading)
+        assert committed(client)[0] == -1
+
+
+def committed(client: RawClient) -> tuple[int, str | None, int]:
+    """The group's offset of the topic, its metadata and error code."""
+    return offsets(client, "g", "t", 0, version=5)["t", 0]
 
 
 @pytest.mark.broker_says("killed", "an event failed and is tried again")
@@ -98,6 +110,8 @@ def test_a_crash_at_any_step_of_a_deletion(tmp_path: Path, bomb: Bomb) -> None:
             with RawClient(broker.port) as client:
                 for partition in range(PARTITIONS):
                     produce(client, "t", make_batch(b"old"), partition=partition)
+                find_coordinator(client, "g")
+                wait_until(lambda: commit(client, "g", "t", 1) == [0])
             was_cut_short = start_deletion(broker, bomb, steps)
             broker.kill()
             bomb.defuse()

@@ -204,3 +204,42 @@ def test_flushed_before_it_is_acknowledged(tmp_path: Path) -> None:
     assert world.commit(5) is ErrorCode.NONE
     assert partition.log.recovery_point == partition.log.log_end_offset
     world.close()
+
+
+# A topic that is deleted while commits of it are on their way.
+
+
+def test_a_commit_on_its_way_goes_with_its_topic(world: World) -> None:
+    """Else it would be taken for a commit of the next topic of the name."""
+    partition = world.replicas.require("__consumer_offsets", 0)
+    partition.isr = partition.replicas = (0, 1)
+    answers: list[ErrorCode] = []
+    both: Commits = {("orders", 0): CommittedOffset(5), ("audit", 0): CommittedOffset(6)}
+    world.groups.commit("g", Committer(), both, answers.append)
+    world.groups.topics_deleted(["orders"])
+    partition.log.maybe_increment_high_watermark(partition.log.log_end_offset)
+    world.produces.complete(partition.key)
+    assert answers == [ErrorCode.NONE]
+    assert (world.committed(), world.committed("audit")) == (-1, 6)
+    assert not world.group().offsets.is_unstable("orders", 0)
+    world.reload()
+    assert (world.committed(), world.committed("audit")) == (-1, 6)
+
+
+@pytest.mark.parametrize("is_reloaded", [False, True])
+def test_a_transactions_commit_goes_with_its_topic(world: World, is_reloaded: bool) -> None:
+    world.commit(6, topic="audit")
+    _transactional(world, 7)
+    world.groups.topics_deleted(["orders"])
+    if is_reloaded:
+        world.reload()
+    world.groups.end_transaction(PRODUCER, [0], True)
+    assert (world.committed(), world.committed("audit")) == (-1, 6)
+
+
+def test_a_commit_after_the_deletion_is_one_of_the_next_topic(world: World) -> None:
+    world.commit(5)
+    world.groups.topics_deleted(["orders"])
+    assert world.commit(1) is ErrorCode.NONE
+    world.reload()
+    assert world.committed() == 1

@@ -81,6 +81,23 @@ def test_requests_while_loading(world: World) -> None:
     world.loop.run_until_complete(run())
 
 
+def test_a_topic_that_is_deleted_while_its_offsets_are_loaded(world: World) -> None:
+    world.commit(5)
+    world.commit(6, topic="audit")
+    world.groups.leadership.resigned(0)
+
+    async def run() -> None:
+        world.lead(0, 9)
+        world.groups.topics_deleted(["orders"])
+        await world.loaded()
+
+    for _ in range(2):
+        world.loop.run_until_complete(run())
+        assert (world.committed(), world.committed("audit")) == (-1, 6)
+        world.reload()
+        assert (world.committed(), world.committed("audit")) == (-1, 6)
+
+
 @pytest.mark.parametrize(
     ("state", "told"),
     [
