@@ -1,7 +1,6 @@
 """`barnabas start`: run a broker in the foreground until a signal stops it."""
 
 import asyncio
-import gc
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Mapping
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from barnabas.server.core.collector import COLLECTOR
 from barnabas.server.settings.config import BrokerConfig, ConfigError, load_config
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ async def _serve(config: BrokerConfig, load: Callable[[Mapping[str, str]], Broke
 
         return await serve_controlled(load, stopping)
     broker = Broker(config)
-    broker.groups.leadership.on_loaded = _keep_for_good
+    broker.groups.leadership.on_loaded = COLLECTOR.take_over
     try:
         if not await unless_set(stopping, broker.start()):
             return 0
@@ -87,7 +87,7 @@ async def _serve(config: BrokerConfig, load: Callable[[Mapping[str, str]], Broke
         return 1
     broker.failed.add_done_callback(lambda _: stopping.set())
     announce(broker)
-    _keep_for_good()
+    COLLECTOR.take_over()
     await stopping.wait()
     if broker.failed.done():
         await broker.crash()  # there is no disk left for an end in good order
@@ -122,15 +122,6 @@ def announce(broker: "Broker") -> None:
         first = broker.listeners[0]
         host = ANY_HOST.get(first.host, first.host)
         print(_hint(f"{host}:{first.port}"), flush=True)
-
-
-def _keep_for_good() -> None:
-    """Spare the garbage collector what was loaded: it stays, and is too much to look through.
-
-    With 20,000 groups every full collection stopped the loop for a tenth of a second.
-    """
-    gc.collect(1)
-    gc.freeze()
 
 
 def _hint(address: str) -> str:

@@ -5,6 +5,7 @@
 * Topics: INVALID_CONFIG with the reason; brokers: INVALID_REQUEST. Loggers only incrementally.
 """
 
+from barnabas.server.core.turns import each
 from barnabas.server.handlers import Versions
 from barnabas.server.requests.context import RequestContext
 from barnabas.server.settings.changes.alter import Change
@@ -23,10 +24,12 @@ VERSIONS = Versions(0, 2)
 
 async def handle(request: AlterConfigsRequest, context: RequestContext) -> AlterConfigsResponse:
     """Replace the settings of one resource after the other."""
-    changes = [
-        (resource.resource_type, resource.resource_name, _change(resource, request.validate_only))
-        for resource in request.resources
-    ]
+    changes = await context.broker.turns.run(
+        each(
+            request.resources,
+            lambda one: (one.resource_type, one.resource_name, _change(one, request.validate_only)),
+        )
+    )
     outcomes = await alter_all(context.broker, changes)
     return AlterConfigsResponse(responses=responses(AlterConfigsResourceResponse, outcomes))
 

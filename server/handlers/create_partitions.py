@@ -11,7 +11,7 @@ from collections import Counter
 
 from barnabas.server.cluster.new_topics import check_partition_count
 from barnabas.server.core.errors import REFUSALS, ApiError, code_of, message_of
-from barnabas.server.core.turns import together
+from barnabas.server.core.turns import each, together
 from barnabas.server.handlers import Versions
 from barnabas.server.requests.context import RequestContext
 from barnabas.wire.error_codes import ErrorCode
@@ -32,9 +32,12 @@ async def handle(
     clock, topics = context.broker.clock, context.broker.topics
     deadline_ms = clock.monotonic_ms() + request.timeout_ms
     named = Counter(topic.name for topic in request.topics)
-    results = {topic.name: CreatePartitionsTopicResult(name=topic.name) for topic in request.topics}
+    turns = context.broker.turns
+    made = await turns.run(each(named, lambda name: CreatePartitionsTopicResult(name=name)))
+    results = {result.name: result for result in made}
     try:
-        check_partition_count(sum(_added(topic, context) for topic in request.topics))
+        added = await turns.run(each(request.topics, lambda topic: _added(topic, context)))
+        check_partition_count(sum(added))
     except ApiError as error:
         for result in results.values():
             _refuse_topic(result, error)
@@ -44,7 +47,7 @@ async def handle(
             refusal = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic in request.")
             _refuse_topic(results[name], refusal)
     wanted = [topic for topic in request.topics if named[topic.name] == 1]
-    pauses = context.broker.turns.pauses()
+    pauses = turns.pauses()
     await together(
         pauses,
         (_grow(topic, results[topic.name], request.validate_only, context) for topic in wanted),

@@ -11,6 +11,7 @@
 """
 
 from collections import Counter
+from functools import partial
 
 from barnabas.server.cluster.new_topics import (
     NewTopic,
@@ -20,7 +21,7 @@ from barnabas.server.cluster.new_topics import (
     plan_topic,
 )
 from barnabas.server.core.errors import REFUSALS, ApiError, code_of, message_of
-from barnabas.server.core.turns import together
+from barnabas.server.core.turns import each, together
 from barnabas.server.handlers import Versions
 from barnabas.server.requests.context import RequestContext
 from barnabas.server.settings.describe import describe_topic
@@ -40,16 +41,16 @@ async def handle(request: CreateTopicsRequest, context: RequestContext) -> Creat
     """Create all of them at once, then wait for all of them."""
     clock = context.broker.clock
     deadline_ms = clock.monotonic_ms() + request.timeout_ms
+    turns, config = context.broker.turns, context.broker.config
     named = Counter(topic.name for topic in request.topics)
-    results = [CreatableTopicResult(name=t.name, error_message=None) for t in request.topics]
-    config = context.broker.config
+    results = await turns.run(each(request.topics, _no_result))
+    counts = await turns.run(each(request.topics, lambda t: partition_count(_wanted(t), config)))
     try:
-        check_partition_count(sum(partition_count(_wanted(t), config) for t in request.topics))
+        check_partition_count(sum(counts))
     except ApiError as error:
-        for result in results:
-            _refuse_topic(result, error)
+        await turns.run(each(results, partial(_refuse_topic, error=error)))
         return CreateTopicsResponse(topics=results)
-    pauses = context.broker.turns.pauses()
+    pauses = turns.pauses()
     plans = await together(
         pauses,
         (
@@ -67,6 +68,10 @@ async def handle(request: CreateTopicsRequest, context: RequestContext) -> Creat
         else:
             _refuse_topic(result, ApiError(ErrorCode.REQUEST_TIMED_OUT))
     return CreateTopicsResponse(topics=results)
+
+
+def _no_result(topic: CreatableTopic) -> CreatableTopicResult:
+    return CreatableTopicResult(name=topic.name, error_message=None)
 
 
 async def _create(

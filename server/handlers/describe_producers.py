@@ -36,6 +36,7 @@ def _answer_all(
         yield
         for index in topic.partition_indexes:
             answer.partitions.append((yield from _answer(topic.name, index, context)))
+            yield
     return response
 
 

@@ -6,6 +6,7 @@
 * An operation nobody knows is INVALID_REQUEST; Kafka 3.9 fails with UNKNOWN_SERVER_ERROR.
 """
 
+from barnabas.server.core.turns import each
 from barnabas.server.handlers import Versions
 from barnabas.server.requests.context import RequestContext
 from barnabas.server.settings.changes.alter import Change
@@ -26,10 +27,12 @@ async def handle(
     request: IncrementalAlterConfigsRequest, context: RequestContext
 ) -> IncrementalAlterConfigsResponse:
     """Change the settings of one resource after the other."""
-    changes = [
-        (resource.resource_type, resource.resource_name, _change(resource, request.validate_only))
-        for resource in request.resources
-    ]
+    changes = await context.broker.turns.run(
+        each(
+            request.resources,
+            lambda one: (one.resource_type, one.resource_name, _change(one, request.validate_only)),
+        )
+    )
     outcomes = await alter_all(context.broker, changes)
     return IncrementalAlterConfigsResponse(
         responses=responses(AlterConfigsResourceResponse, outcomes)

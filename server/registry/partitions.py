@@ -5,8 +5,10 @@ on, and of two that build on the same only the first happens. The controller's w
 by its epoch besides; below inter-broker protocol 2.7 leaders write their own ISR without that.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Final, NamedTuple, TypeAlias
 
 from barnabas.server.registry import bodies, paths
 from barnabas.server.registry.bodies import PartitionState
@@ -23,6 +25,7 @@ from barnabas.server.registry.znodes.store import (
 )
 
 TopicPartition: TypeAlias = tuple[str, int]
+AT_ONCE: Final = 128
 
 
 class VersionedState(NamedTuple):
@@ -33,7 +36,11 @@ class VersionedState(NamedTuple):
 
 
 class Partitions:
-    """The states of all partitions."""
+    """The states of all partitions.
+
+    Of many, `AT_ONCE` are read or written at a time, and others are served in between: a topic may
+    have 10,000.
+    """
 
     def __init__(self, store: ZnodeStore) -> None:
         self._store = store
@@ -45,6 +52,14 @@ class Partitions:
 
         NodeExists among them: another controller has made the state. Raises ControllerMoved.
         """
+        refused: dict[TopicPartition, ZnodeError] = {}
+        async for some in _few_at_a_time(states):
+            refused.update(await self._create({key: states[key] for key in some}, epoch))
+        return refused
+
+    async def _create(
+        self, states: Mapping[TopicPartition, PartitionState], epoch: ControllerEpoch
+    ) -> dict[TopicPartition, ZnodeError]:
         parents = [paths.partitions(topic) for topic in dict.fromkeys(t for t, _ in states)]
         parents += [paths.partition(*partition) for partition in states]
         made: list[Op] = [Create(path) for path in parents]
@@ -60,6 +75,14 @@ class Partitions:
         self, partitions: Sequence[TopicPartition]
     ) -> dict[TopicPartition, VersionedState]:
         """Return the states; a partition without one is left out."""
+        states: dict[TopicPartition, VersionedState] = {}
+        async for some in _few_at_a_time(partitions):
+            states.update(await self._read(some))
+        return states
+
+    async def _read(
+        self, partitions: Sequence[TopicPartition]
+    ) -> dict[TopicPartition, VersionedState]:
         znodes = await self._store.get_many([paths.partition_state(*p) for p in partitions])
         return {
             partition: VersionedState(bodies.decode_partition_state(znode.data), znode.stat.version)
@@ -77,13 +100,22 @@ class Partitions:
         Returns the new partition epoch of each, or why it was refused: BadVersion when somebody
         else wrote, NoNode when it is gone. Raises ControllerMoved.
         """
-        outcomes = await self._store.pipeline(
-            [_write(partition, versioned, epoch) for partition, versioned in states.items()]
-        )
-        return {
-            partition: _new_partition_epoch(outcome)
-            for partition, outcome in zip(states, outcomes, strict=True)
-        }
+        written: dict[TopicPartition, int | ZnodeError] = {}
+        async for some in _few_at_a_time(states):
+            outcomes = await self._store.pipeline([_write(key, states[key], epoch) for key in some])
+            for key, outcome in zip(some, outcomes, strict=True):
+                written[key] = _new_partition_epoch(outcome)
+        return written
+
+
+async def _few_at_a_time(
+    partitions: Iterable[TopicPartition],
+) -> AsyncIterator[list[TopicPartition]]:
+    """The partitions in pieces, everybody else's turn between two."""
+    waiting = iter(partitions)
+    while some := list(islice(waiting, AT_ONCE)):
+        yield some
+        await asyncio.sleep(0)
 
 
 def _write(

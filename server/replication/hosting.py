@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from barnabas.server.cluster.metadata import TopicInfo
+from barnabas.server.core.collector import COLLECTOR
 from barnabas.server.core.topic_names import OFFSETS_TOPIC
 from barnabas.storage.errors import StorageError
 from barnabas.storage.manager.data_directory import DataDirectory
@@ -40,16 +41,21 @@ class Hosting:
             await self.topic_deleted(old)
         config = await broker.topic_settings.read(topic.name)
         now_ms = broker.clock.now_ms()
-        for info in topic.partitions:
-            if info.leader_id != broker.broker_id:
-                continue
-            try:
-                broker.replicas.become_leader(
-                    topic.name, topic.topic_id, info.index, config,
-                    info.leader_epoch, info.replicas, info.isr, now_ms,
-                )  # fmt: skip
-            except StorageError as error:
-                self._log.error("a partition cannot be opened", error=error)
+        pauses = broker.turns.pauses()
+        held = len(broker.replicas)
+        with COLLECTOR.no_full_collections():
+            for info in topic.partitions:
+                await pauses.pause()
+                if info.leader_id != broker.broker_id:
+                    continue
+                try:
+                    broker.replicas.become_leader(
+                        topic.name, topic.topic_id, info.index, config,
+                        info.leader_epoch, info.replicas, info.isr, now_ms,
+                    )  # fmt: skip
+                except StorageError as error:
+                    self._log.error("a partition cannot be opened", error=error)
+        COLLECTOR.grew(len(broker.replicas) - held)
         broker.metadata.set_topic(topic)
         if topic.name == OFFSETS_TOPIC:
             self._coordinate(topic)
@@ -60,10 +66,11 @@ class Hosting:
         """Forget the topic, answer who waits for it, remove its files."""
         broker = self._broker
         broker.metadata.remove_topics([topic.name])
-        indexes = [info.index for info in topic.partitions]
-        broker.replicas.delete(topic.name, indexes)
-        for index in indexes:
-            self._answer_waiting((topic.name, index))
+        pauses = broker.turns.pauses()
+        for info in topic.partitions:
+            broker.replicas.delete(topic.name, [info.index])
+            self._answer_waiting((topic.name, info.index))
+            await pauses.pause()
         broker.metrics.forget_topic(topic.name)
         if topic.name == OFFSETS_TOPIC:
             broker.groups.leadership.resigned_all()

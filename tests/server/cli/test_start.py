@@ -1,6 +1,5 @@
 """`barnabas start` as a process: how it ends when it cannot go on, and what it does for speed."""
 
-import gc
 import os
 import resource
 import signal
@@ -11,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.server.cli import start
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.server.raw_client import RawClient
@@ -61,19 +59,6 @@ def test_a_broker_without_a_disk_left_ends_and_says_why(process: subprocess.Pope
     assert process.wait(60) == 1
     lines = process.stderr.read().splitlines()
     assert lines[-1] == "barnabas: the last data directory failed; see `log.dirs`"
-
-
-def test_what_was_loaded_is_kept_from_the_garbage_collector() -> None:
-    try:
-        start._keep_for_good()
-        kept = gc.get_freeze_count()
-        assert kept > 10_000
-        new = [[number] for number in range(1000)]
-        assert gc.get_freeze_count() <= kept and new
-        start._keep_for_good()
-        assert gc.get_freeze_count() >= kept + len(new) / 2
-    finally:
-        gc.unfreeze()
 
 
 @pytest.mark.broker_says("partitions are offline|a data directory failed", always=False)
