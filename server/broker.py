@@ -194,10 +194,12 @@ class Broker:
             lock_disks(self.disks)
             if self._shared_ensemble is None:
                 path = Path(self.config.data_dirs[0]) / JOURNAL_NAME
-                worker = self.log_keeper.run if self.config.barnabas_registry_sync else None
+                run = self.log_keeper.run
                 self._own_ensemble = Ensemble(
-                    self.clock.now_ms, path, worker=worker, monotonic_ms=self.clock.monotonic_ms
-                )
+                    self.clock.now_ms, path,
+                    worker=run if self.config.barnabas_registry_sync else None, rewriter=run,
+                    monotonic_ms=self.clock.monotonic_ms,
+                )  # fmt: skip
         except (JournalCorrupt, OSError) as error:
             self._let_go()
             raise StartFailed(f"the registry cannot be opened: {error}") from None

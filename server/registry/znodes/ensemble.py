@@ -7,9 +7,10 @@ Order of a write: do it to the tree, append it to the journal, fire the watches;
 waits until the journal is on disk (`settled`), as ZooKeeper acknowledges nothing before. If an
 operation is refused, or the journal cannot be written, the tree is taken back and nobody hears
 of anything. If it cannot be forced to disk, nobody knows what is there: the writer hears
-ConnectionLoss, and nothing is written any more. Watches are delivered in order before `commit`
-returns; a watch that writes (it should not) has its own events delivered after the ones under
-way. What a reader sees may not be on disk yet, but whatever it then writes lies behind it.
+ConnectionLoss, and nothing is written before there is a whole new file. Watches are delivered in
+order before `commit` returns; a watch that writes (it should not) has its own events delivered
+after the ones under way. What a reader sees may not be on disk yet, but whatever it then writes
+lies behind it.
 
 Sessions do not survive the process: whatever ephemerals the journal holds belong to dead
 brokers and are deleted, in one transaction, when it is opened. So a broker that was killed may
@@ -27,6 +28,7 @@ from barnabas.server.registry.znodes import records
 from barnabas.server.registry.znodes.embedded import EmbeddedStore
 from barnabas.server.registry.znodes.group_commit import GroupCommit
 from barnabas.server.registry.znodes.journal import Journal, open_journal
+from barnabas.server.registry.znodes.journal_rewrite import JournalRewrite
 from barnabas.server.registry.znodes.store import (
     Check,
     ConnectionLoss,
@@ -44,7 +46,7 @@ from barnabas.server.registry.znodes.tree import PERSISTENT, Change, Tree
 from barnabas.server.registry.znodes.watches import WatchTable
 
 if TYPE_CHECKING:
-    from barnabas.storage.manager.disk_work import Worker
+    from barnabas.storage.manager.disk_work import Done, Worker
 
 JOURNAL_NAME = "registry.journal"
 SESSION_TIMEOUT_MS = 18_000
@@ -63,12 +65,14 @@ class Ensemble:
         journal_path: Path | None = None,
         *,
         worker: "Worker | None" = None,
+        rewriter: "Worker | None" = None,
         monotonic_ms: Callable[[], float] = lambda: time.monotonic() * 1000,
     ) -> None:
         """Open the tree kept at `journal_path`, or a new one in memory only.
 
         `worker` forces the journal to disk; without one that is left to the operating system,
-        and a write is acknowledged when it survives the process. Raises JournalCorrupt, OSError.
+        and a write is acknowledged when it survives the process. `rewriter` puts a new journal
+        on the disk; without one that is done on the spot. Raises JournalCorrupt, OSError.
         """
         self.now_ms = now_ms
         self.monotonic_ms = monotonic_ms  # for timeouts, which no change of the date may move
@@ -80,6 +84,7 @@ class Ensemble:
         self._stores: dict[int, EmbeddedStore] = {}
         self._last_session_id = _first_session_id(now_ms())
         self._group_commit: GroupCommit | None = None
+        self._rewriter = rewriter
         if journal_path is not None:
             self._open(journal_path, worker)
 
@@ -203,16 +208,50 @@ class Ensemble:
             self.tree.last_zxid -= len(framed)
             _log.error("the registry could not be written: %s", error)
             raise StoreFailed(done[0].path) from error
-        if self._journal.wants_rewrite:
-            self._rewrite_journal()
+        finally:
+            if self._journal.wants_rewrite:
+                self._rewrite_journal(self._journal)
 
-    def _rewrite_journal(self) -> None:
-        assert self._journal is not None
-        try:
-            self._journal.rewrite(self.tree)
-        except OSError as error:
-            # The old file is whole and goes on growing.
-            _log.warning("the registry's journal could not be compacted: %s", error)
+    # A rewrite, in the steps of journal_rewrite.py; whatever fails, the old file goes on.
+
+    def _rewrite_journal(self, journal: Journal) -> None:
+        rewrite = journal.begin_rewrite(self.tree)
+        self._in_rewriter(rewrite.write, lambda error: self._written(journal, rewrite, error))
+
+    def _written(
+        self, journal: Journal, rewrite: JournalRewrite, error: BaseException | None
+    ) -> None:
+        if self._still_wants(journal, rewrite, error):
+            rewrite.join()
+            self._in_rewriter(rewrite.sync, lambda error: self._synced(journal, rewrite, error))
+
+    def _synced(
+        self, journal: Journal, rewrite: JournalRewrite, error: BaseException | None
+    ) -> None:
+        if self._still_wants(journal, rewrite, error):
+            try:
+                journal.replace(rewrite)
+            except OSError as failure:
+                self._still_wants(journal, rewrite, failure)
+
+    def _still_wants(
+        self, journal: Journal, rewrite: JournalRewrite, error: BaseException | None
+    ) -> bool:
+        """Whether the rewrite goes on; one that failed, or outlived the journal, is dropped."""
+        if self._journal is not journal:
+            return False  # closed, and the rewrite dropped by that
+        if error is not None:
+            _log.warning("the registry's journal could not be compacted: %r", error)
+            journal.drop(rewrite)
+        return error is None
+
+    def _in_rewriter(self, work: Callable[[], None], done: "Done") -> None:
+        if self._rewriter is not None:
+            self._rewriter(work, done)
+            return
+        from barnabas.storage.manager.disk_work import work_inline
+
+        work_inline(work, done)
 
     def _open(self, path: Path, worker: "Worker | None") -> None:
         self._journal, loaded = open_journal(path)

@@ -1,13 +1,13 @@
 """The journal file of the embedded store: open, append, rewrite.
 
 One file (format in records.py) holds a snapshot and the transactions since. It is only ever
-replaced as a whole: a rewrite goes to a second file, is forced to disk and renamed over the
-first, so a crash at any moment leaves the old file or the new one, both complete.
+replaced as a whole: a rewrite goes to a second file (journal_rewrite.py), is forced to disk and
+renamed over the first, so a crash at any moment leaves the old file or the new one, both complete.
 
 Durability. A transaction is written, in one write, before its caller hears of it: it survives
-the death of the process. `sync` forces it to disk, from a worker thread; closing and rewriting
-force, too. After a failure to force, the system may have dropped what it could not write and
-say nothing the next time: only a whole new file, from `rewrite`, is to be believed then.
+the death of the process. `sync` forces it to disk, from a worker thread; closing forces, too.
+After a failure to force, the system may have dropped what it could not write and say nothing the
+next time: only a whole new file, from a rewrite, is to be believed then.
 
 Damage. A broken record with nothing intact behind it is the torn end of the last write, which
 nobody was told had succeeded: it is cut off. A broken record with an intact one behind it means
@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from barnabas.server.registry.znodes import records
+from barnabas.server.registry.znodes.journal_rewrite import JournalRewrite, write_all
 from barnabas.server.registry.znodes.records import HEADER_BYTES
 from barnabas.server.registry.znodes.tree import Tree
 
@@ -101,6 +102,9 @@ class Journal:
         """Go on after what `load` found at `path`; None starts an empty file there."""
         self.path = path
         self._broken = False
+        self._rewrite: JournalRewrite | None = None
+        self._replaced_fd = -1  # a worker may be in `sync` with it
+        self._renames = self._synced_renames = 0
         if loaded is None:
             self._fd, self._length_bytes = _write_whole(path, Tree())
             self._snapshot_bytes = self._length_bytes
@@ -113,7 +117,11 @@ class Journal:
 
     @property
     def wants_rewrite(self) -> bool:
-        """Whether so much was appended that a new snapshot pays."""
+        """Whether so much was appended that a new snapshot pays, or nothing else helps."""
+        if self._rewrite is not None:
+            return False
+        if self._broken:
+            return True
         tail_bytes = self._length_bytes - self._snapshot_bytes
         return tail_bytes > max(REWRITE_BYTES, REWRITE_RATIO * self._snapshot_bytes)
 
@@ -122,41 +130,64 @@ class Journal:
         if self._broken:
             raise OSError(f"{self.path} could not be made whole after a failed write")
         try:
-            _write_all(self._fd, framed, self._length_bytes)
+            write_all(self._fd, framed, self._length_bytes)
         except OSError:
             self._cut_back()
             raise
         self._length_bytes += len(framed)
+        if self._rewrite is not None:
+            self._rewrite.add(framed)
 
-    def rewrite(self, tree: Tree) -> None:
-        """Replace the file by one with a snapshot of `tree` and nothing else."""
-        try:
-            fd, length_bytes = _write_whole(self.path, tree)
-        except OSError:
-            # Not worth another try before the file has grown as if this were its snapshot.
-            self._snapshot_bytes = self._length_bytes
-            raise
-        # The descriptor keeps its number, so that a worker in `sync` never holds a closed one.
-        os.dup2(fd, self._fd, inheritable=False)
-        os.close(fd)
-        self._length_bytes = self._snapshot_bytes = length_bytes
+    def begin_rewrite(self, tree: Tree) -> JournalRewrite:
+        """Begin a file with a snapshot of `tree`; `replace` or `drop` has to follow."""
+        if self._replaced_fd >= 0:
+            os.close(self._replaced_fd)
+            self._replaced_fd = -1
+        self._rewrite = JournalRewrite(self.path, tree)
+        return self._rewrite
+
+    def replace(self, rewrite: JournalRewrite) -> None:
+        """Go on in the new file, which has been synced. Raises OSError."""
+        if rewrite.failure is not None:
+            raise rewrite.failure
+        rewrite.path.replace(self.path)
+        self._renames += 1
+        self._rewrite = None
+        self._replaced_fd, self._fd = self._fd, rewrite.fd
+        self._length_bytes, self._snapshot_bytes = rewrite.length_bytes, rewrite.snapshot_bytes
         self._broken = False
-        _sync_directory(self.path.parent)
+
+    def drop(self, rewrite: JournalRewrite) -> None:
+        """Go on in the old file."""
+        self._rewrite = None
+        rewrite.abandon()
+        # Not worth another try before the file has grown as if this were its snapshot.
+        self._snapshot_bytes = self._length_bytes
 
     def sync(self) -> None:
         """Force everything appended so far to disk, or append nothing more; in any thread."""
+        rewrite, renames = self._rewrite, self._renames
         try:
             os.fdatasync(self._fd)
+            if self._synced_renames < renames:
+                _sync_directory(self.path.parent)
+                self._synced_renames = renames
         except BaseException:
             self._broken = True
             raise
+        if rewrite is not None and rewrite.is_joined:
+            rewrite.sync()
 
     def close(self) -> None:
         """Force everything to disk and close the file."""
         try:
-            os.fdatasync(self._fd)
+            if self._rewrite is not None:
+                self.drop(self._rewrite)
+            self.sync()
         finally:
             os.close(self._fd)
+            if self._replaced_fd >= 0:
+                os.close(self._replaced_fd)
 
     def _cut_back(self) -> None:
         """Take a half-written append off again, or else write nothing behind it ever."""
@@ -169,7 +200,7 @@ class Journal:
 def open_journal(path: Path) -> tuple[Journal, Loaded]:
     """Open or create the journal at `path`; raises JournalCorrupt, OSError."""
     with contextlib.suppress(FileNotFoundError):
-        _temporary(path).unlink()
+        JournalRewrite(path, Tree()).path.unlink()
     try:
         buffer = path.read_bytes()
     except FileNotFoundError:
@@ -179,26 +210,16 @@ def open_journal(path: Path) -> tuple[Journal, Loaded]:
     return Journal(path, loaded), loaded
 
 
-def _temporary(path: Path) -> Path:
-    return path.with_name(path.name + ".tmp")
-
-
 def _write_whole(path: Path, tree: Tree) -> tuple[int, int]:
     """Put a fresh journal of `tree` at `path`, all or nothing; return descriptor and length."""
-    temporary = _temporary(path)
-    content = b"".join((records.FILE_MAGIC, *records.encode_snapshot(tree)))
-    fd = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+    rewrite = JournalRewrite(path, tree)
     try:
-        _write_all(fd, content, 0)
-        os.fsync(fd)
-        temporary.replace(path)
+        rewrite.write()
+        rewrite.path.replace(path)
     except OSError:
-        os.close(fd)
-        # What was written of it would only keep a full disk full.
-        with contextlib.suppress(OSError):
-            temporary.unlink()
+        rewrite.abandon()
         raise
-    return fd, len(content)
+    return rewrite.fd, rewrite.length_bytes
 
 
 def _sync_directory(directory: Path) -> None:
@@ -207,11 +228,3 @@ def _sync_directory(directory: Path) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
-
-
-def _write_all(fd: int, content: bytes, offset: int) -> None:
-    view = memoryview(content)
-    while view:
-        written = os.pwrite(fd, view, offset)
-        view = view[written:]
-        offset += written

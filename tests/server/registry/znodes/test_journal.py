@@ -1,5 +1,6 @@
 """The journal file: what survives cuts, flipped bits, full disks and half-done rewrites."""
 
+import os
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,8 +9,14 @@ from pathlib import Path
 import pytest
 
 from barnabas.server.registry.znodes import journal as journals
-from barnabas.server.registry.znodes import records
-from barnabas.server.registry.znodes.journal import JournalCorrupt, Loaded, load, open_journal
+from barnabas.server.registry.znodes import journal_rewrite, records
+from barnabas.server.registry.znodes.journal import (
+    Journal,
+    JournalCorrupt,
+    Loaded,
+    load,
+    open_journal,
+)
 from barnabas.server.registry.znodes.records import HEADER_BYTES
 from barnabas.server.registry.znodes.store import ANY_VERSION, Stat
 from barnabas.server.registry.znodes.tree import PERSISTENT, Change, Tree
@@ -86,7 +93,7 @@ def test_a_rewritten_journal_holds_the_same_tree(path: Path) -> None:
     _, states = written(path)
     journal, loaded = open_journal(path)
     before = path.stat().st_size
-    journal.rewrite(loaded.tree)
+    rewritten(journal, loaded.tree)
     assert path.stat().st_size < before
     for record in transactions_after(loaded.tree):
         journal.append(record)
@@ -100,6 +107,19 @@ def test_a_rewritten_journal_holds_the_same_tree(path: Path) -> None:
     assert root_after.cversion == root_before.cversion + 1
 
 
+def rewritten(journal: Journal, tree: Tree) -> None:
+    """Rewrite a journal, one step right after the other. Raises OSError."""
+    rewrite = journal.begin_rewrite(tree)
+    try:
+        rewrite.write()
+        rewrite.join()
+        rewrite.sync()
+        journal.replace(rewrite)
+    except OSError:
+        journal.drop(rewrite)
+        raise
+
+
 def transactions_after(tree: Tree) -> Iterator[bytes]:
     change = tree.create("/after", b"1", PERSISTENT, False, tree.last_zxid + 1, 0)
     tree.last_zxid += 1
@@ -110,7 +130,7 @@ def test_a_snapshot_of_many_records(path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(records, "SNAPSHOT_RECORD_BYTES", 100)
     _, states = written(path)
     journal, loaded = open_journal(path)
-    journal.rewrite(loaded.tree)
+    rewritten(journal, loaded.tree)
     journal.close()
     assert shown(load_file(path).tree) == states[-1]
 
@@ -244,7 +264,7 @@ def test_a_rewrite_that_does_not_fit_keeps_the_old_journal(path: Path) -> None:
     written(path)
     journal, loaded = open_journal(path)
     with largest_file(50), pytest.raises(OSError, match="too large"):
-        journal.rewrite(loaded.tree)
+        rewritten(journal, loaded.tree)
     assert [file.name for file in path.parent.iterdir()] == [path.name]
     for record in transactions_after(loaded.tree):
         journal.append(record)
@@ -265,13 +285,104 @@ def test_a_rewrite_is_due_when_the_tail_outgrows_the_snapshot(
     assert [wants for _, wants in sizes] == [size - snapshot_bytes > 300 for size, _ in sizes]
     assert sizes[0][1] is False and sizes[-1][1] is True
     with largest_file(50), pytest.raises(OSError, match="too large"):
-        journal.rewrite(loaded.tree)
+        rewritten(journal, loaded.tree)
     assert not journal.wants_rewrite
     journal.append(records.frame(bytes(3 * sizes[-1][0])))
     assert journal.wants_rewrite
-    journal.rewrite(loaded.tree)
+    rewritten(journal, loaded.tree)
     assert not journal.wants_rewrite
     journal.close()
+
+
+def test_what_is_appended_between_the_steps_of_a_rewrite_is_in_whichever_file_is_found(
+    path: Path,
+) -> None:
+    journal, loaded = open_journal(path)
+    tree, appended = loaded.tree, transactions(loaded.tree)
+
+    def append() -> None:
+        journal.append(next(appended))
+        assert shown(load_file(path).tree) == shown(tree)
+
+    append()
+    rewrite = journal.begin_rewrite(tree)
+    append()
+    rewrite.write()
+    append()
+    rewrite.join()
+    append()
+    rewrite.sync()
+    append()
+    assert shown(load(rewrite.path, rewrite.path.read_bytes()).tree) == shown(tree)
+    journal.replace(rewrite)
+    append()
+    assert not rewrite.path.exists() and not journal.wants_rewrite
+    rewritten(journal, tree)
+    append()
+    journal.close()
+    assert shown(load_file(path).tree) == shown(tree)
+
+
+def test_nothing_is_acknowledged_that_only_one_of_two_journals_holds(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[Path] = []
+
+    def sync(fd: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{fd}").readlink())
+
+    journal, loaded = open_journal(path)
+    rewrite = journal.begin_rewrite(loaded.tree)
+    rewrite.write()
+    monkeypatch.setattr(os, "fdatasync", sync)
+    monkeypatch.setattr(os, "fsync", sync)
+    journal.sync()
+    assert synced == [path]
+    rewrite.join()
+    journal.sync()
+    assert synced[1:] == [path, rewrite.path]
+    journal.replace(rewrite)
+    journal.sync()
+    journal.sync()
+    assert synced[3:] == [path, path.parent, path], "the new name is forced to disk once"
+    journal.close()
+
+
+@pytest.mark.parametrize("step", ["write", "add", "sync"])
+def test_a_rewrite_that_fails_at_any_step_leaves_the_old_journal(
+    path: Path, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal, loaded = open_journal(path)
+    appended = transactions(loaded.tree)
+    journal.append(next(appended))
+    rewrite = journal.begin_rewrite(loaded.tree)
+
+    def fails(*_: object) -> None:
+        raise OSError("the disk is full")
+
+    def steps() -> None:
+        for each, name in (
+            (rewrite.write, "fsync"),
+            (rewrite.join, "-"),
+            (rewrite.sync, "fdatasync"),
+        ):
+            with monkeypatch.context() as patched:
+                if each.__name__ == step:
+                    patched.setattr(os, name, fails)
+                each()
+        with monkeypatch.context() as patched:
+            if step == "add":
+                patched.setattr(journal_rewrite, "write_all", fails)
+            journal.append(next(appended))
+        journal.replace(rewrite)
+
+    with pytest.raises(OSError, match="the disk is full"):
+        steps()
+    journal.drop(rewrite)
+    journal.append(next(appended))
+    journal.close()
+    assert shown(load_file(path).tree) == shown(loaded.tree)
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
 def test_every_append_can_be_forced_to_disk(path: Path) -> None:
