@@ -183,17 +183,26 @@ def _when_settled(
         p.key: (p, end) for p, _, end in appended if not p.is_settled(end, acks)
     }
 
+    lost: dict[Hashable, ErrorCode] = {}
+
     def is_ready(key: Hashable) -> bool:
         # Only the partition that changed is asked, however many the request has.
         found = unsettled.get(key)
-        if found is not None and (found[0].is_settled(found[1], acks) or not found[0].is_leader):
-            del unsettled[key]
+        if found is not None:
+            partition, end = found
+            if not partition.is_leader:
+                # By the time of the answer another topic may bear the name.
+                lost[partition.key] = _why_lost(partition, context)
+                del unsettled[key]
+            elif partition.is_settled(end, acks):
+                del unsettled[key]
         return not unsettled
 
     def answer() -> ProduceResponse | None:
         for partition, part, end in appended:
             if not partition.is_leader:
-                part.error_code = int(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+                code = lost.get(partition.key) or _why_lost(partition, context)
+                part.error_code = int(code)
             elif not partition.is_settled(end, acks):
                 part.error_code = int(ErrorCode.REQUEST_TIMED_OUT)
         return _unless_silent(response, request, context)
@@ -203,6 +212,15 @@ def _when_settled(
             wake = partial(context.broker.produces.complete, partition.key)
             context.broker.disks.flush(partition.log, wake)
     return context.broker.produces.park(tuple(unsettled), request.timeout_ms, is_ready, answer)
+
+
+def _why_lost(partition: Partition, context: RequestContext) -> ErrorCode:
+    """What has become of a partition that is not led any more: moved, deleted or failed."""
+    try:
+        context.broker.replicas.require(partition.topic, partition.index)
+    except ApiError as error:
+        return error.code
+    return ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
 def _unless_silent(

@@ -112,5 +112,6 @@ class Replicas:
         ]
         for partition in failed:
             del self._partitions[partition.key]
+            partition.leader_id = -1
             self._offline.add(partition.key)
         return failed
