@@ -7,17 +7,12 @@ BrokerTopicMetrics,name=BytesInPerSec,topic=t` is `kafka_server_brokertopicmetri
 `exporter` only, since it costs 20 ms.
 """
 
-import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Literal, NamedTuple
 
-from barnabas.server.observing.histogram import QUANTILES, Histogram
+from barnabas.server.observing.histogram import Histogram
 from barnabas.server.observing.topic_metrics import TOPIC_COUNTS, TopicMetrics
-from barnabas.wire.error_codes import ErrorCode
-
-if TYPE_CHECKING:
-    from prometheus_client.core import Metric
 
 Labels = tuple[str, ...]
 Values = Iterable[tuple[Labels, float]]
@@ -86,80 +81,3 @@ class Metrics:
         """A topic count, summed over all topics that ever were."""
         counts = [getattr(each, field) for each in (self._gone, *self.topics.values())]
         return sum(counts)
-
-
-def exporter(metrics: Metrics) -> Callable[[], tuple[bytes, str]]:
-    """A function that answers a scrape: the text, and its content type."""
-    from prometheus_client import CollectorRegistry, ProcessCollector
-    from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
-
-    registry = CollectorRegistry()
-    registry.register(_Collector(metrics))
-    ProcessCollector(registry=registry)
-    return lambda: (generate_latest(registry), CONTENT_TYPE_LATEST)
-
-
-class _Collector:
-    """prometheus-client's view of `Metrics`."""
-
-    def __init__(self, metrics: Metrics) -> None:
-        self._metrics = metrics
-
-    def describe(self) -> Iterable["Metric"]:
-        return ()
-
-    def collect(self) -> Iterator["Metric"]:
-        yield from self._topics()
-        yield from self._requests()
-        yield from self._sources()
-
-    def _topics(self) -> Iterator["Metric"]:
-        for field in TOPIC_COUNTS:
-            name = f"kafka_server_brokertopicmetrics_{field.replace('_', '')}"
-            family = _family("counter", name, f"{field.replace('_', ' ')}, by topic and in all")
-            family.add_sample(f"{name}_total", {}, self._metrics.broker_total(field))
-            for topic, counts in self._metrics.topics.items():
-                family.add_sample(f"{name}_total", {"topic": topic}, getattr(counts, field))
-            yield family
-
-    def _requests(self) -> Iterator["Metric"]:
-        prefix = "kafka_network_requestmetrics"
-        errors = _family("counter", f"{prefix}_errors", "error codes answered, by API; NONE is one")
-        times = _family(
-            "summary",
-            f"{prefix}_totaltimems",
-            "ms from each whole request to its queued answer, by API",
-        )
-        sizes = _family("summary", f"{prefix}_requestbytes", "bytes of each request, by API")
-        for api, counts in self._metrics.requests.items():
-            for code, count in counts.errors.items():
-                error = ErrorCode(code).name
-                errors.add_sample(f"{errors.name}_total", {"request": api, "error": error}, count)
-            _add_summary(times, {"request": api}, counts.total_time_us, 1000)
-            _add_summary(sizes, {"request": api}, counts.request_bytes, 1)
-        yield from (errors, times, sizes)
-
-    def _sources(self) -> Iterator["Metric"]:
-        families: dict[str, Metric] = {}
-        for kind, name, documentation, labels, read in self._metrics.sources:
-            family = families.setdefault(name, _family(kind, name, documentation))
-            sample = f"{name}_total" if kind == "counter" else name
-            for values, number in read():
-                family.add_sample(sample, dict(zip(labels, values, strict=True)), number)
-        yield from families.values()
-
-
-def _family(kind: str, name: str, documentation: str) -> "Metric":
-    from prometheus_client.core import Metric
-
-    return Metric(name, documentation, kind)
-
-
-def _add_summary(
-    family: "Metric", labels: dict[str, str], histogram: Histogram, divisor: float
-) -> None:
-    quantiles = histogram.recent_quantiles(time.monotonic())
-    for quantile, value in zip(QUANTILES, quantiles, strict=True):
-        family.add_sample(family.name, {**labels, "quantile": str(quantile)}, value / divisor)
-    family.add_sample(f"{family.name}_count", labels, histogram.count)
-    family.add_sample(f"{family.name}_sum", labels, histogram.total / divisor)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from barnabas.server.broker import Broker
     from barnabas.server.observing.http import HttpRequest, HttpResponse, HttpServer
     from barnabas.server.replication.partition import Partition
+    from barnabas.wire.compiler import Steps
 
 
 def observe(broker: "Broker") -> None:
@@ -48,23 +49,23 @@ class Scrape:
     def __init__(self, broker_now: Callable[[], "Broker | None"]) -> None:
         self._broker_now = broker_now
         self._exported: Broker | None = None
-        self._export: Callable[[], tuple[bytes, str]]
+        self._export: Callable[[], Steps[tuple[bytes, str]]]
 
     def add_to(self, server: "HttpServer") -> None:
         """Serve both paths."""
         server.add("GET", "/metrics", self._metrics)
         server.add("GET", "/health", self._health)
 
-    def _metrics(self, request: "HttpRequest") -> "HttpResponse":
+    async def _metrics(self, request: "HttpRequest") -> "HttpResponse":
+        from barnabas.server.observing.exposition import exporter
         from barnabas.server.observing.http import HttpResponse
-        from barnabas.server.observing.metrics import exporter
 
         broker = self._broker_now()
         if broker is None:
             return HttpResponse.text("the broker is stopped\n", 503)
         if broker is not self._exported:
             self._exported, self._export = broker, exporter(broker.metrics)
-        text, content_type = self._export()
+        text, content_type = await broker.turns.run(self._export())
         return HttpResponse(200, text, content_type)
 
     def _health(self, request: "HttpRequest") -> "HttpResponse":
@@ -115,7 +116,7 @@ def _replicas(broker: "Broker") -> None:
 def _logs(broker: "Broker") -> None:
     def source(name: str, text: str, read: Callable[["Partition"], int]) -> Source:
         def values() -> Values:
-            return [((p.topic, str(p.index)), read(p)) for p in broker.replicas]
+            return (((p.topic, str(p.index)), read(p)) for p in tuple(broker.replicas))
 
         return Source("gauge", f"kafka_log_log_{name}", text, ("topic", "partition"), values)
 

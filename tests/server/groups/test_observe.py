@@ -1,7 +1,9 @@
 """The coordinator's figures as they are scraped."""
 
 from barnabas.server.groups.observe import observe_groups
-from barnabas.server.observing.metrics import Metrics, exporter
+from barnabas.server.observing.exposition import exporter
+from barnabas.server.observing.metrics import Metrics
+from tests.wire.steps import finished
 
 from .world import Client, World, stable
 
@@ -16,7 +18,7 @@ def test_groups_offsets_and_states_are_counted(world: World) -> None:
     world.commit(2, group="simple", partition=1)
     world.commit(1, group="deleted")
     world.groups.delete_group("deleted")
-    text = exporter(metrics)()[0].decode()
+    text = finished(exporter(metrics)()).value[0].decode()
     shown = dict(line.split() for line in text.splitlines() if not line.startswith("#"))
     manager, coordinator = (
         "kafka_coordinator_group_groupmetadatamanager",

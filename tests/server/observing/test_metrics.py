@@ -6,13 +6,16 @@ import sys
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from barnabas.server.observing.metrics import Metrics, Source, exporter
+from barnabas.server.observing.exposition import exporter
+from barnabas.server.observing.metrics import Metrics, Source
+from barnabas.server.observing.topic_metrics import TOPIC_COUNTS
+from tests.wire.steps import finished
 
 Sample = tuple[str, tuple[tuple[str, str], ...]]
 
 
 def _scrape(metrics: Metrics) -> dict[Sample, float]:
-    text, content_type = exporter(metrics)()
+    text, content_type = finished(exporter(metrics)()).value
     assert content_type.startswith("text/plain")
     return {
         (sample.name, tuple(sorted(sample.labels.items()))): sample.value
@@ -98,3 +101,19 @@ def test_prometheus_client_is_imported_only_to_export() -> None:
     ).stdout.split()
     assert "barnabas.server.observing.metrics" in modules
     assert not [module for module in modules if module.startswith("prometheus_client")]
+
+
+def test_labels_and_documentation_are_escaped() -> None:
+    metrics = Metrics()
+    odd = 'a "b" \\ and\na line'
+    metrics.add(Source("gauge", "odd", odd, ("label",), lambda: [((odd,), 1.0)]))
+    assert _scrape(metrics)["odd", (("label", odd),)] == 1.0
+
+
+def test_a_scrape_lets_others_have_their_turn_at_every_line() -> None:
+    metrics = Metrics()
+    for number in range(1_000):
+        metrics.topic(f"t{number}").bytes_in += number
+    exported = finished(exporter(metrics)())
+    assert exported.steps >= 1_000 * len(TOPIC_COUNTS)
+    assert exported.steps >= exported.value[0].count(b"kafka_") - exported.value[0].count(b"#")
