@@ -10,8 +10,10 @@
 A sweep over all logs is cut into slices, so that ten thousand of them never hold the caller
 up for more than a moment; whatever waits for the disk goes to the worker. What is due is told by
 the monotonic clock, how old things are by the wall clock: a date that is set back stops nothing.
+A log, or a sweep, that meets a fault of the program is said; the others go on.
 """
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
@@ -27,6 +29,8 @@ from barnabas.storage.manager.disk_work import DiskWork
 from barnabas.storage.manager.flusher import Flusher
 from barnabas.storage.manager.managed_log import ManagedLog
 from barnabas.storage.manager.retention import count_above_size, count_below_start, count_expired
+
+_logger = logging.getLogger(__name__)
 
 _SOON_MS = 1_000
 """How soon closed segments are flushed, and how late what is due may be deleted."""
@@ -82,7 +86,10 @@ class LogMaintenance:
         self._retry()
         self._flusher.retry()
         for task in self._tasks:
-            task.run(now_ms, monotonic_ms)
+            try:
+                task.run(now_ms, monotonic_ms)
+            except Exception:
+                _logger.exception("a sweep over the logs failed")
         self._scheduler.run(now_ms, monotonic_ms)
         due_ms = min(task.due_ms for task in self._tasks)
         return max(monotonic_ms, min(due_ms, self._scheduler.due_ms))
@@ -100,14 +107,12 @@ class LogMaintenance:
 
     def _sweep_retention(self, now_ms: int) -> Iterator[None]:
         for logs in self._slices():
-            for log in logs:
-                if self._scheduler.spares(log):
-                    continue
-                try:
-                    self.delete_old_segments(log, now_ms)
-                except (LogDirectoryFailed, TooManyOpenFiles):
-                    break
+            _each(logs, "its retention", lambda log: self._retain(log, now_ms))
             yield
+
+    def _retain(self, log: ManagedLog, now_ms: int) -> None:
+        if not self._scheduler.spares(log):
+            self.delete_old_segments(log, now_ms)
 
     def delete_old_segments(self, log: ManagedLog, now_ms: int) -> int:
         """Delete what a log's settings no longer want: how many segments."""
@@ -168,13 +173,15 @@ class LogMaintenance:
 
     def _sweep_flush_ms(self, now_ms: int) -> Iterator[None]:
         for logs in self._slices():
-            for log in logs:
-                monotonic_ms = log.data_directory.monotonic_ms
-                is_due = monotonic_ms - log.flushed_ms >= log.config.flush_ms
-                if is_due and not self._flusher.is_flushing(log):
-                    log.flushed_ms = monotonic_ms
-                    self._flusher.flush(log, None)
+            _each(logs, "its flush", self._flush_if_due)
             yield
+
+    def _flush_if_due(self, log: ManagedLog) -> None:
+        monotonic_ms = log.data_directory.monotonic_ms
+        is_due = monotonic_ms - log.flushed_ms >= log.config.flush_ms
+        if is_due and not self._flusher.is_flushing(log):
+            log.flushed_ms = monotonic_ms
+            self._flusher.flush(log, None)
 
     # --- checkpoints -------------------------------------------------------------------
 
@@ -189,8 +196,7 @@ class LogMaintenance:
 
     def _sweep_producers(self, now_ms: int) -> Iterator[None]:
         for logs in self._slices():
-            for log in logs:
-                log.remove_expired_producers(now_ms)
+            _each(logs, "its producers", lambda log: log.remove_expired_producers(now_ms))
             yield
 
     # --- deletion ----------------------------------------------------------------------
@@ -218,6 +224,17 @@ class LogMaintenance:
             self._work(directory, partial(remove_tree, directory.fs, entry[1]))
 
 
+def _each(logs: Sequence[ManagedLog], what: str, do: Callable[[ManagedLog], object]) -> None:
+    """Do something for each of these logs, whatever becomes of those before it."""
+    for log in logs:
+        try:
+            do(log)
+        except (LogDirectoryFailed, TooManyOpenFiles):
+            return  # which is said, and concerns all of them
+        except Exception:
+            _logger.exception("%s: %s failed", log.topic_partition, what)
+
+
 Sweep = Callable[[int], Iterator[None]]
 """Begins a sweep at a time of the wall clock; yields wherever it may be interrupted."""
 
@@ -236,8 +253,8 @@ class Task:
         """Do the next slice if it is time."""
         if self.due_ms > monotonic_ms:
             return
-        if self._running is None:
-            self._running = self._sweep(now_ms)
-        if next(self._running, self) is self:
-            self._running = None
-            self.due_ms = monotonic_ms + self.interval_ms
+        running = self._running or self._sweep(now_ms)
+        # Should this slice fail, the next sweep comes all the same.
+        due_ms, self._running, self.due_ms = self.due_ms, None, monotonic_ms + self.interval_ms
+        if next(running, self) is not self:
+            self._running, self.due_ms = running, due_ms

@@ -8,6 +8,8 @@ from barnabas.storage.directory import checkpoints, partition_metadata
 from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.disk.fs import REAL, FileSystem
 from barnabas.storage.log_config import LogConfig, LogManagerConfig
+from barnabas.storage.manager.checkpoint_writer import CheckpointWriter
+from barnabas.storage.manager.managed_log import ManagedLog
 
 from ..managers import (
     NOW_MS,
@@ -227,4 +229,52 @@ def test_deleted_logs_keep_no_files_open(tmp_path: Path) -> None:
     assert len(manager.files) > 0
     manager.delete(ORDERS[0])
     assert len(manager.files) == 0
+    manager.close()
+
+
+@pytest.mark.broker_says("t-1: its retention failed")
+def test_a_log_that_meets_a_bug_keeps_no_other_from_its_retention(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manager = opened(tmp_path)
+    config = LogConfig(retention_ms=1, **SMALL)
+    logs = [manager.create(TopicPartition("t", n), config, NOW_MS) for n in range(3)]
+    delete, bad = manager.maintenance.delete_old_segments, [logs[1]]
+
+    def maybe(log: ManagedLog, now_ms: int) -> int:
+        if log in bad:
+            raise ValueError("a bug")
+        return delete(log, now_ms)
+
+    monkeypatch.setattr(manager.maintenance, "delete_old_segments", maybe)
+    for log in logs:
+        append(log, b"x")
+    pass_time(manager, NOW_MS + HOUR_MS)
+    assert [log.log_start_offset for log in logs] == [1, 0, 1]
+    bad.clear()
+    pass_time(manager, NOW_MS + 2 * HOUR_MS)
+    assert [log.log_start_offset for log in logs] == [1, 1, 1]
+    manager.close()
+
+
+@pytest.mark.broker_says("a sweep over the logs failed")
+def test_a_sweep_that_fails_comes_again_and_keeps_no_other_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manager = opened(tmp_path)
+    log = manager.create(ORDERS[0], LogConfig(retention_ms=1, **SMALL), NOW_MS)
+    append(log, b"x")
+    seen: list[str] = []
+
+    def fails(directory: object, name: str) -> None:
+        seen.append(name)
+        raise ValueError("a bug")
+
+    monkeypatch.setattr(CheckpointWriter, "refresh", lambda _, *what: fails(*what))
+    pass_time(manager, NOW_MS + HOUR_MS)
+    assert log.log_start_offset == 1 and set(seen) == set(checkpoints.PERIODIC)
+    seen.clear()
+    pass_time(manager, NOW_MS + 2 * HOUR_MS)
+    assert set(seen) == set(checkpoints.PERIODIC)
+    monkeypatch.undo()
     manager.close()
