@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 LONGEST_PAUSE_MS = 500.0
 THREADS = 2
-STOPPING_THREADS = 16
-FLUSHED_AT_ONCE = 64
+STOPPING_THREADS = 64
+FLUSHED_AT_ONCE = 2 * STOPPING_THREADS
 
 
 class LogKeeper:
@@ -44,6 +44,7 @@ class LogKeeper:
         self._at_work = 0
         self._idle = asyncio.Event()
         self._idle.set()
+        self._finished_some = asyncio.Event()
         self._stopped = False
 
     def start(self) -> None:
@@ -67,10 +68,11 @@ class LogKeeper:
         for log in logs:  # all of this first: making files is slow while others are synced
             with suppress(LogDirectoryFailed):  # the directory knows
                 log.complete()
-        for number, log in enumerate(logs, 1):
+        for log in logs:
             self.manager.flush(log)
-            if number % FLUSHED_AT_ONCE == 0:
-                await self._idle.wait()
+            while self._at_work >= FLUSHED_AT_ONCE:
+                self._finished_some.clear()
+                await self._finished_some.wait()
         await self.stop()
 
     async def stop(self) -> None:
@@ -103,6 +105,7 @@ class LogKeeper:
 
     def _finished(self, done: Done, failure: BaseException | None) -> None:
         self._at_work -= 1
+        self._finished_some.set()
         try:
             done(failure)
         except Exception as error:

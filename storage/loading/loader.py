@@ -58,7 +58,7 @@ class Loader(Recovery):
         self.load()
         self.recovery_point = min(recovered.recovery_point, self.log_end_offset)
         for segment in self.segments.between(self.recovery_point, FAR):
-            segment.name_changes += 1
+            segment.made_elsewhere()
         self.epochs.writes += 1
         recovered.report.notes += self.report.notes
         self.report = recovered.report
@@ -183,7 +183,7 @@ class Loader(Recovery):
         start = self.log_start_offset
         self.epochs.truncate_from_end(self.log_end_offset)
         self.epochs.truncate_from_start(start)
-        self.epochs.write()
+        self.epochs.write(self.log_end_offset)
         self.log_start_offset = max(start, self.segments.first.base_offset)
         self.producers.remove_stray_snapshots(self.segments.base_offsets)
         try:

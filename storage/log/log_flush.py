@@ -16,6 +16,7 @@ from barnabas.storage.disk.fs import FileSystem, sync_directory, sync_file
 from barnabas.storage.disk.open_files import OpenFile
 from barnabas.storage.errors import is_out_of_descriptors
 from barnabas.storage.log.log_truncate import LogTruncate
+from barnabas.storage.segment.files import Changes
 from barnabas.storage.segment.segment import Segment
 
 
@@ -30,8 +31,8 @@ class Flush:
     directory: str | None
     open_files: list[OpenFile]
     paths: list[str]
-    name_changes: list[tuple[Segment, int]]
-    """Segments whose names the sync makes durable, as of this count."""
+    changes: list[tuple[Segment, Changes]]
+    """What the sync makes durable of segments, names too."""
     epoch_writes: int
     """As of how many writes it makes the leader epochs durable."""
 
@@ -78,6 +79,7 @@ class LogFlush(LogTruncate):
 
     def _begin_flush(self, end: int) -> Flush:
         epochs, snapshots = self.epochs, self.producers.snapshots
+        epochs.write(self.log_end_offset)
         reached = self.segments.between(self.recovery_point, end)
         most = self.segments_synced_at_once
         if len(reached) > most:
@@ -95,14 +97,14 @@ class LogFlush(LogTruncate):
             are_durable = False
         return Flush(
             end, self.truncations, self.fs, None if are_durable else self.directory, files, paths,
-            [(segment, segment.name_changes) for segment in segments], epochs.writes,
+            [(segment, segment.changes()) for segment in segments], epochs.writes,
         )  # fmt: skip
 
     def end_flush(self, flush: Flush) -> None:
         """The sync has succeeded: the recovery point follows, unless it was of a log that has
         been truncated since."""
-        for segment, changes in flush.name_changes:
-            segment.synced_name_changes = max(segment.synced_name_changes, changes)
+        for segment, changes in flush.changes:
+            segment.synced(changes, names=True)
         self.epochs.synced_writes = max(self.epochs.synced_writes, flush.epoch_writes)
         if flush.truncations == self.truncations:
             self.recovery_point = max(self.recovery_point, flush.offset)
@@ -123,9 +125,10 @@ class LogFlush(LogTruncate):
         durable already a flush would pay no heed.
         """
         try:
-            self.epochs.write()
+            self.epochs.write(self.log_end_offset)
             snapshot = self.producers.take_snapshot(sync=False)
-            if self._active.finish() or snapshot is not None:
+            has_changed = self._active.finish() or snapshot is not None
+            if has_changed or self.epochs.synced_writes < self.epochs.writes:
                 self.recovery_point = min(self.recovery_point, self._active.base_offset)
         except OSError as error:
             self._fail(error)

@@ -18,12 +18,12 @@ class LogWrite(LogFlush):
     def assign_epoch(self, epoch: int, start_offset: int) -> None:
         """Note where a leader epoch begins.
 
-        While the log has no record the entry stays in memory: an empty partition costs no
-        file, and the epoch is assigned again when it is led again.
+        While it has no record the entry stays in memory: an empty partition costs no file, and
+        an epoch is assigned again when the log is led again.
         """
-        if self.epochs.assign(epoch, start_offset) and self.log_end_offset > 0:
+        if self.epochs.assign(epoch, start_offset):
             try:
-                self.epochs.write()
+                self.epochs.write(self.log_end_offset)
             except OSError as error:
                 self._fail(error)
 

@@ -43,7 +43,7 @@ class LeaderEpochs:
     """The epochs of one partition, in memory and in its checkpoint file."""
 
     __slots__ = (
-        "_epochs", "_fs", "_is_lost", "_starts", "dirty", "latest_epoch", "path",
+        "_epochs", "_fs", "_is_lost", "_starts", "_stored", "dirty", "latest_epoch", "path",
         "synced_writes", "writes",
     )  # fmt: skip
 
@@ -53,6 +53,8 @@ class LeaderEpochs:
         self._epochs: list[int] = []
         self._starts: list[int] = []
         self.latest_epoch = UNDEFINED_EPOCH
+        self._stored: list[tuple[int, int]] = []
+        """What the file says."""
         self._is_lost = False
         self.dirty = False
         self.writes = 0
@@ -64,6 +66,7 @@ class LeaderEpochs:
         """Read the file; CorruptCheckpoint if it makes no sense."""
         for epoch, start in parse_epochs(read_file(self._fs, self.path)):
             self._assign(epoch, start)
+        self._stored = self.entries()
         self.dirty = False
 
     def entries(self) -> list[tuple[int, int]]:
@@ -147,9 +150,14 @@ class LeaderEpochs:
         """Refuse to write the file again."""
         self._is_lost = True
 
-    def write(self) -> None:
-        """Replace the file if it is out of date; a flush has to sync it, and its name."""
-        if self.dirty:
+    def write(self, end_offset: int | None = None) -> None:
+        """Replace the file if it is out of date; a flush has to sync it, and its name.
+
+        With the log's `end_offset`, only if it is so for offsets below. An epoch without a
+        record is given to a log each time it is led again, and forgotten when it is opened:
+        to replace thousands of files for it takes seconds, on a slow disk.
+        """
+        if self.dirty and (end_offset is None or self._differs_below(end_offset)):
             if self._is_lost:
                 raise OSError(
                     errno.EIO, "not to be written after a failure or a deletion", self.path
@@ -157,5 +165,10 @@ class LeaderEpochs:
             temporary = self.path + ".tmp"
             write_file(self._fs, temporary, build_epochs(self.entries()), sync=False)
             self._fs.rename(temporary, self.path)
+            self._stored = self.entries()
             self.dirty = False
             self.writes += 1
+
+    def _differs_below(self, offset: int) -> bool:
+        stored = [entry for entry in self._stored if entry[1] < offset]
+        return stored != [entry for entry in self.entries() if entry[1] < offset]

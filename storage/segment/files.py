@@ -14,6 +14,8 @@ from barnabas.storage.segment.offset_index import OffsetIndex
 from barnabas.storage.segment.time_index import TimeIndex
 from barnabas.storage.segment.transaction_index import TransactionIndex
 
+Changes = tuple[int, int, int]
+
 
 class SegmentFiles:
     """A `.log` file and its three indexes, as files."""
@@ -66,8 +68,16 @@ class SegmentFiles:
         """Make the files of an empty segment, so that its base offset outlives a restart."""
         self.log_file.create()
         self.exists = True
-        self._offset_index.trim()
-        self._time_index.trim()
+        self.create_indexes()
+
+    def create_indexes(self) -> None:
+        """Make the files of the two indexes with that of the segment, as Kafka does.
+
+        Its tools look for them. They are seldom written, and take no descriptor until then.
+        """
+        for index in (self._offset_index, self._time_index):
+            index.trim()
+            index.close()
 
     @property
     def offset_index(self) -> OffsetIndex:
@@ -104,26 +114,42 @@ class SegmentFiles:
         return FileSlice(self.files.fs, file.opened or file.open(), position, size)
 
     def files_to_sync(self) -> list[OpenFile]:
-        """Write out what is still in memory; the files to sync so that it is durable.
-
-        Indexes that are not read yet may have been made anew by another process.
-        """
+        """Write out what is still in memory; the files to sync so that it is durable."""
         files = [self.log_file.open()]
         for index in (self._offset_index, self._time_index):
             if self._indexes_loaded:
                 index.spill()
+            if index.is_unsynced:
                 files.append(index.file.create())
-            else:
-                with suppress(FileNotFoundError):
-                    files.append(index.file.open())
         if self.transaction_index.exists:
             files.append(self.transaction_index.file.open())
         return files
 
     def sync(self) -> None:
         """Make everything appended so far durable."""
-        for file in self.files_to_sync() if self.exists else ():
-            self.files.fs.fsync(file.fd)
+        if self.exists:
+            files, changes = self.files_to_sync(), self.changes()
+            for file in files:
+                self.files.fs.fsync(file.fd)
+            self.synced(changes)
+
+    def changes(self) -> Changes:
+        """Counts of what has to be synced but for the `.log`, for `synced` to be told of."""
+        return self.name_changes, self._offset_index.writes, self._time_index.writes
+
+    def synced(self, changes: Changes, *, names: bool = False) -> None:
+        """A sync has ended that was begun at these counts, of the directory's `names` too."""
+        name_changes, offset_writes, time_writes = changes
+        if names:
+            self.synced_name_changes = max(self.synced_name_changes, name_changes)
+        for index, writes in ((self._offset_index, offset_writes), (self._time_index, time_writes)):
+            index.synced_writes = max(index.synced_writes, writes)
+
+    def made_elsewhere(self) -> None:
+        """Another process has made the indexes anew: nothing of them counts as synced."""
+        self.name_changes += 1
+        self._offset_index.writes += 1
+        self._time_index.writes += 1
 
     def cut(self, position: int) -> None:
         """Let the `.log` file end at `position`."""

@@ -38,7 +38,10 @@ def floor_slot(
 class IndexFile:
     """Entries in a file, plus a tail of entries that were not written yet."""
 
-    __slots__ = ("_tail", "_written", "base_offset", "count", "file", "fs", "max_entries")
+    __slots__ = (
+        "_file_bytes", "_tail", "_written", "base_offset", "count", "file", "fs", "max_entries",
+        "synced_writes", "writes",
+    )  # fmt: skip
 
     ENTRY: ClassVar[Struct]
 
@@ -49,13 +52,25 @@ class IndexFile:
         self.max_entries = max_bytes // self.ENTRY.size
         self._tail = bytearray()
         self._written = 0
+        self._file_bytes = -1
+        """How long the file is; -1 while that is not known."""
         self.count = 0
+        self.writes = 0
+        """How often the file was changed."""
+        self.synced_writes = 0
+        """What `writes` was when a sync of the file that has ended was begun."""
+
+    @property
+    def is_unsynced(self) -> bool:
+        """Whether the file holds anything that no sync covers."""
+        return self.synced_writes < self.writes
 
     def load(self) -> None:
         """Count the entries of an existing file; CorruptIndex if it cannot be an index."""
         size = self.file.size()
         if size % self.ENTRY.size:
             raise CorruptIndex(f"{self.file.path}: {size} bytes are not whole entries")
+        self._file_bytes = size
         self._written = self.count = self._used_entries(size // self.ENTRY.size)
         self._tail.clear()
 
@@ -133,11 +148,15 @@ class IndexFile:
         fd = (self.file.opened or self.file.create()).fd
         position = self._written * self.ENTRY.size
         rest = memoryview(bytes(self._tail))
+        end = max(self._file_bytes, position + len(rest)) if self._file_bytes >= 0 else -1
+        self._file_bytes = -1
         while rest:
             done = self.fs.pwrite(fd, rest, position)
             rest, position = rest[done:], position + done
         self._written = self.count
         self._tail.clear()
+        self._file_bytes = end
+        self.writes += 1
 
     def trim(self) -> bool:
         """Write the tail and cut the file to its entries, making it if it is missing.
@@ -146,11 +165,15 @@ class IndexFile:
         """
         changes = len(self._tail) > 0
         self.spill()
-        opened = self.file.create()
         size = self._written * self.ENTRY.size
+        if self._file_bytes == size:
+            return changes
+        opened = self.file.create()
         if self.fs.fstat(opened.fd).st_size != size:
             self.fs.ftruncate(opened.fd, size)
+            self.writes += 1
             changes = True
+        self._file_bytes = size
         return changes
 
     def keep(self, count: int) -> None:
@@ -163,6 +186,8 @@ class IndexFile:
             self._tail.clear()
             self._written = count
             self.fs.ftruncate(self.file.create().fd, count * self.ENTRY.size)
+            self._file_bytes = count * self.ENTRY.size
+            self.writes += 1
         self.count = count
 
     def close(self) -> None:

@@ -53,6 +53,8 @@ class OffsetIndex(IndexFile):
         """Begin without entries, whatever the file holds."""
         self.count = self._written = 0
         self._tail.clear()
+        self._file_bytes = -1
+        self.writes += 1
         self.last_offset, self.last_position = self.base_offset, 0
 
     @property

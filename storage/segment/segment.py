@@ -144,7 +144,9 @@ class Segment(SegmentSearch):
 
     def _open_to_append(self) -> OpenFile:
         opened = self.log_file.create()
-        self.exists = True
+        if not self.exists:
+            self.create_indexes()
+            self.exists = True
         return opened
 
     def _write_rest(self, fd: int, rest: memoryview, position: int) -> None:

@@ -53,6 +53,8 @@ class TimeIndex(IndexFile):
         """Begin without entries, whatever the file holds."""
         self.count = self._written = 0
         self._tail.clear()
+        self._file_bytes = -1
+        self.writes += 1
         self._is_verified = True
         self._note_last_entry()
 

@@ -117,4 +117,4 @@ def test_an_empty_log_has_no_files(tmp_path: Path) -> None:
     assert log.read(0, 100).records is None
     log.flush()
     log.close()
-    assert names(tmp_path) == ["leader-epoch-checkpoint"]
+    assert names(tmp_path) == []

@@ -1,8 +1,18 @@
 from pathlib import Path
 
 from barnabas.storage.file_names import segment_path
+from barnabas.storage.log.log import Log
 
-from ..logs import a_batch, append, end_transaction, fill, names, open_log
+from ..logs import (
+    NOW_MS,
+    a_batch,
+    append,
+    end_transaction,
+    file_name,
+    fill,
+    names,
+    open_log,
+)
 
 
 def test_paths_are_kafkas() -> None:
@@ -26,15 +36,36 @@ def test_renames_what_there_is(tmp_path: Path) -> None:
     assert [Path(file.path).suffix for file in segment.each_file()] == [".swap"] * 4
 
 
-def test_what_is_to_be_synced(tmp_path: Path) -> None:
-    log = open_log(tmp_path)
+def to_sync(log: Log) -> set[str]:
+    files = log.active_segment.files_to_sync()
+    return {Path(f"/proc/self/fd/{file.fd}").readlink().name[20:] for file in files}
+
+
+def test_only_what_has_changed_is_to_be_synced(tmp_path: Path) -> None:
+    log = open_log(tmp_path, segment_bytes=1 << 20)
     append(log, a_batch(producer_id=1, sequence=0, transactional=True))
-    segment = log.active_segment
-    assert len(segment.files_to_sync()) == 3
+    assert to_sync(log) == {".log"}  # nothing is in the indexes yet
     end_transaction(log, 1, commit=False)
-    assert len(segment.files_to_sync()) == 4
-    paths = {Path(f"/proc/self/fd/{file.fd}").readlink().name for file in segment.files_to_sync()}
-    assert {name[20:] for name in paths} == {".log", ".index", ".timeindex", ".txnindex"}
+    assert to_sync(log) == {".log", ".txnindex"}
+    fill(log, 5)
+    assert to_sync(log) == {".log", ".index", ".timeindex", ".txnindex"}
+    log.flush()
+    fill(log, 1)
+    assert to_sync(log) == {".log", ".txnindex"}
+    fill(log, 5)
+    assert to_sync(log) == {".log", ".index", ".txnindex"}  # no timestamp is larger
+
+
+def test_all_of_a_segments_files_are_there_from_its_first_batch_on(tmp_path: Path) -> None:
+    """Kafka's tools, run beside the broker, look for the indexes of every `.log`."""
+    log = open_log(tmp_path)
+    assert names(tmp_path) == []
+    append(log, a_batch())
+    for extension in ("log", "index", "timeindex"):
+        assert file_name(0, extension) in names(tmp_path)
+    log.roll(NOW_MS)
+    for extension in ("log", "index", "timeindex"):
+        assert file_name(1, extension) in names(tmp_path)
 
 
 def test_only_new_names_need_the_directory_synced(tmp_path: Path) -> None:
