@@ -78,7 +78,7 @@ def largest_delta(records: memoryview, count: int) -> int:
     position: i64 = 0  # in the chunk
     safe: i64 = size if size <= _CHUNK_BYTES else _CHUNK_BYTES - _LONGEST_HEAD_BYTES
     try:
-        for _ in range(count):
+        for _index in range(count):  # mypyc would box a number called _
             if position > safe:
                 start += position
                 chunk = bytes(records[start : start + _CHUNK_BYTES])
