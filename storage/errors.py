@@ -59,11 +59,16 @@ class CorruptBatch(StorageError):
     """Bytes that are no record batch: length, CRC, records or compressed data do not fit."""
 
 
+class WrongChecksum(CorruptBatch):
+    """A batch, or a message in one, whose CRC does not match its bytes."""
+
+
 class InvalidRecord(StorageError):
     """A well-formed batch that must not be appended.
 
     `record_errors` lists (index of the record in its batch, message) where single records
-    are to blame; KIP-467 tells the producer about each.
+    are to blame; KIP-467 tells the producer about each. `keyless_count` of them have no key
+    where the topic is compacted.
     """
 
     def __init__(
@@ -73,9 +78,19 @@ class InvalidRecord(StorageError):
         topic_partition: str | None = None,
         offset: int | None = None,
         record_errors: Sequence[tuple[int, str]] = (),
+        keyless_count: int = 0,
     ) -> None:
         super().__init__(reason, topic_partition=topic_partition, offset=offset)
         self.record_errors = list(record_errors)
+        self.keyless_count = keyless_count
+
+
+class MixedFormats(InvalidRecord):
+    """Batches, or messages in one, of several formats."""
+
+
+class WrongOffsets(InvalidRecord):
+    """A batch whose record count, offsets or base sequence cannot be."""
 
 
 class InvalidTimestamp(InvalidRecord):

@@ -9,7 +9,7 @@ from pathlib import Path
 from barnabas.server.settings.config import TYPED
 from barnabas.server.settings.java_text import to_text
 from barnabas.server.settings.table import AREAS, Setting, settings
-from barnabas.server.settings.topics import TOPIC_SETTINGS
+from barnabas.server.settings.topics import TOPIC_SETTINGS, WITHOUT_EFFECT
 from barnabas.storage.log_config import SETTINGS as LOG_SETTINGS
 
 HEAD = """\
@@ -23,13 +23,27 @@ names that only 4.4 has; *3.9* and *4.4* mark a name that the other does not kno
 two differ, 4.4's side follows after “4.4:”. `barnabas.pose.as=4.4` switches to it. A test compares
 every row with Kafka's own definitions.
 
-A name in **bold** is one that the broker's code reads. The others are checked and reported, so that
-a file written for Kafka works, and change nothing here. *Live* says how a setting can be changed
-while the broker runs: for the whole `cluster` (and for one broker), for a `broker` only, or not at
-all. Settings of listeners, TLS and SASL can be given for one listener, as
+A name in **bold** is one that the broker's code reads. The others, of topics too, are checked and
+reported, so that a file written for Kafka works, and have no effect here. *Live* says how a setting
+can be changed while the broker runs: for the whole `cluster` (and for one broker), for a `broker`
+only, or not at all. Settings of listeners, TLS and SASL can be given for one listener, as
 `listener.name.<name>.<setting>`, and for one mechanism, as
 `listener.name.<name>.<mechanism>.sasl.jaas.config`.
 """
+# Read only to refuse what does not fit together.
+CHECKED = frozenset(
+    {
+        "broker.id.generation.enable",
+        "control.plane.listener.name",
+        "inter.broker.protocol.version",
+        "process.roles",
+        "remote.log.storage.system.enable",
+        "replica.fetch.wait.max.ms",
+        "reserved.broker.max.id",
+        "sasl.enabled.mechanisms",
+        "sasl.mechanism.inter.broker.protocol",
+    }
+)
 TOPICS = """
 ## Topics
 
@@ -92,14 +106,18 @@ def _name(setting: Setting) -> str:
 
 @cache
 def in_use() -> set[str]:
-    """The settings that code outside `server/settings` reads, or that topics inherit."""
-    server = Path(__file__).parents[2] / "server"
-    sources = [f for f in server.rglob("*.py") if f.parent.name != "settings"]
+    """The settings that have an effect: code reads them, or topics inherit them."""
     read: set[str] = set()
-    for source in sources:
-        read.update(re.findall(r"config\.([a-z_]+)\b", source.read_text()))
-    inherited = {broker for topic in TOPIC_SETTINGS.values() for broker, _ in topic.broker}
-    return {name for attribute, name in TYPED.items() if attribute in read} | inherited
+    for source in (Path(__file__).parents[2] / "server").rglob("*.py"):
+        if source.name != "typed.py":
+            read.update(re.findall(r"\.([a-z_]+)\b", source.read_text()))
+    inherited = {
+        broker
+        for name, topic in TOPIC_SETTINGS.items()
+        if name not in WITHOUT_EFFECT
+        for broker, _ in topic.broker
+    }
+    return ({name for attribute, name in TYPED.items() if attribute in read} | inherited) - CHECKED
 
 
 def _default(setting: Setting) -> str:
@@ -131,7 +149,7 @@ def _topic_rows() -> Iterator[str]:
         older, newer = (to_text(log_setting.kind, value) or "empty" for value in values)
         limits = (log_setting.limit.describe, log_setting.limit_in_4.describe)
         cells = [
-            f"`{name}`{release}",
+            f"`{name}`{release}" if name in WITHOUT_EFFECT else f"**`{name}`**{release}",
             log_setting.kind.name.lower(),
             _both(f"`{older}`", f"`{newer}`"),
             _both(*(_range(limit) for limit in limits)),

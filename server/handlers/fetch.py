@@ -35,6 +35,7 @@ from barnabas.server.replication.partition import READ_COMMITTED, Partition
 from barnabas.server.requests.context import RequestContext
 from barnabas.server.requests.fetcher import replica_id_of
 from barnabas.storage.batch.down_conversion import down_convert_in_steps, needs_down_conversion
+from barnabas.storage.batch.header import walk
 from barnabas.storage.disk.open_files import FileSlice
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log.results import ReadBound
@@ -59,6 +60,20 @@ MANY_PARTITIONS: Final = 128  # above that a fetch is served in steps
 # So much of a log is converted for one answer; a client comes back for more.
 MOST_CONVERTED_BYTES: Final = 1 << 20
 BATCH_OVERHEAD_BYTES: Final = 1024  # what a batch may have beyond max.message.bytes, and more
+
+EXPECTED: Final = frozenset(
+    {
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.INCONSISTENT_TOPIC_ID,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.OFFSET_OUT_OF_RANGE,
+        ErrorCode.REPLICA_NOT_AVAILABLE,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    }
+)  # refusals that Kafka does not count as failed requests
 
 
 def handle(
@@ -235,6 +250,7 @@ class _Fetch:
             got = self._read(wanted, answer, self.left_bytes, self.size == 0)
         except (ApiError, StorageError) as error:
             self._report(answer, error, wanted)
+            self._count_failure(error, wanted)
             self.decided = True
         else:
             self.size += got
@@ -343,6 +359,7 @@ class _Fetch:
         if wanted.topic is None:
             raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
         partition = self.context.broker.replicas.require(wanted.topic, wanted.index)
+        partition.counts.total_fetch_requests += 1
         if wanted.is_of_another_topic(partition.topic_id):
             raise ApiError(ErrorCode.INCONSISTENT_TOPIC_ID)
         partition.check_leader(wanted.current_leader_epoch)
@@ -373,7 +390,6 @@ class _Fetch:
             return 0
         answer.records = result.records
         size = len(result.records)
-        partition.counts.total_fetch_requests += 1
         partition.counts.bytes_out += size
         return size
 
@@ -397,8 +413,12 @@ class _Fetch:
         try:
             records = stored
             if (yield from needs_down_conversion(stored, magic)):
+                assert partition is not None
+                if not partition.log.config.message_downconversion_enable:
+                    raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
                 records = yield from down_convert_in_steps(stored, magic, wanted.fetch_offset)
-        except StorageError as error:
+                partition.counts.fetch_message_conversions += _converted_count(stored, magic)
+        except (ApiError, StorageError) as error:
             self._report(answer, error, wanted)
             self.decided = True
             records = EMPTY
@@ -417,6 +437,12 @@ class _Fetch:
         answer.diverging_epoch = EpochEndOffset(epoch=epoch, end_offset=end_offset)
         return True
 
+    def _count_failure(self, error: Exception, wanted: Wanted) -> None:
+        """Count a fetch that failed by what a broker need not expect."""
+        counts = self.context.broker.metrics.topics.get(wanted.topic or "")
+        if counts is not None and code_of(error) not in EXPECTED:
+            counts.failed_fetch_requests += 1
+
     def _report(self, answer: PartitionData, error: Exception, wanted: Wanted) -> None:
         """Fill the answer of a partition that cannot be read."""
         code = code_of(error)
@@ -427,6 +453,12 @@ class _Fetch:
             answer.current_leader = current_leader(
                 LeaderIdAndEpoch, self.context.broker.metadata, wanted.topic, wanted.index
             )
+
+
+def _converted_count(stored: bytes, magic: int) -> int:
+    """How many records lie in the batches that a client of format `magic` gets converted."""
+    headers = walk(stored, partial_tail=True)
+    return sum(max(1, header.record_count) for header in headers if header.magic > magic)
 
 
 def refuse(request: FetchRequest, code: ErrorCode) -> FetchResponse:

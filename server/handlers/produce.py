@@ -20,7 +20,14 @@ from barnabas.server.core.turns import Sliced
 from barnabas.server.handlers import Versions
 from barnabas.server.replication.partition import Partition
 from barnabas.server.requests.context import RequestContext
-from barnabas.storage.errors import InvalidRecord, StorageError
+from barnabas.storage.errors import (
+    InvalidRecord,
+    MixedFormats,
+    RecordTooLarge,
+    StorageError,
+    WrongChecksum,
+    WrongOffsets,
+)
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.produce import (
@@ -39,6 +46,19 @@ ADMIN_CLIENT: Final = "__admin_client"  # the only client id that may write to i
 
 MANY_PARTITIONS: Final = 64  # above that, or above so many bytes in several, it is done in steps
 MANY_BYTES: Final = 2 << 20
+
+EXPECTED: Final = frozenset(
+    {
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.INVALID_TOPIC_EXCEPTION,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.RECORD_LIST_TOO_LARGE,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    }
+)  # refusals that Kafka does not count as failed requests
 
 Answer = ProduceResponse | Wait[ProduceResponse | None] | None
 Appended = list[tuple[Partition, PartitionProduceResponse, int]]
@@ -134,6 +154,7 @@ def _append_topic(
         except (ApiError, StorageError) as error:
             answer = PartitionProduceResponse(index=data.index, base_offset=-1)
             _report(answer, error, name, context)
+            _count_refusal(error, name, len(records or b""), context)
         else:
             answer = PartitionProduceResponse(
                 index=data.index,
@@ -145,6 +166,8 @@ def _append_topic(
             counts.total_produce_requests += 1
             counts.messages_in += info.record_count
             counts.bytes_in += len(records)
+            if info.converted_count:
+                counts.produce_message_conversions += info.converted_count
             appended.append((partition, answer, info.last_offset + 1))
         answers.append(answer)
     return TopicProduceResponse(
@@ -169,9 +192,28 @@ def _report(
         answer.current_leader = current_leader(
             LeaderIdAndEpoch, context.broker.metadata, name, answer.index
         )
+
+
+def _count_refusal(
+    error: Exception, name: str | None, size_bytes: int, context: RequestContext
+) -> None:
+    """Count what was refused; a request has failed only by what a broker need not expect."""
     counts = context.broker.metrics.topics.get(name or "")
-    if counts is not None:
+    if counts is None:
+        return
+    counts.total_produce_requests += 1
+    if code_of(error) not in EXPECTED:
         counts.failed_produce_requests += 1
+    if isinstance(error, RecordTooLarge):
+        counts.bytes_rejected += size_bytes
+    elif isinstance(error, WrongChecksum):
+        counts.invalid_message_crc_records += 1
+    elif isinstance(error, MixedFormats):
+        counts.invalid_magic_number_records += 1
+    elif isinstance(error, WrongOffsets):
+        counts.invalid_offset_or_sequence_records += 1
+    elif isinstance(error, InvalidRecord):
+        counts.no_key_compacted_topic_records += error.keyless_count
 
 
 def _when_settled(

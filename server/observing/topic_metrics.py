@@ -1,4 +1,8 @@
-"""What is counted of each topic. The names are those of `metrics`, in snake_case."""
+"""What is counted of each topic. The names are those of `metrics`, in snake_case.
+
+Kafka counts the same at the same places (BrokerTopicStats). What only the whole broker has there,
+records without a key or with a wrong CRC, is counted by topic here, and in all.
+"""
 
 TOPIC_COUNTS = (
     "bytes_in",
@@ -13,8 +17,6 @@ TOPIC_COUNTS = (
     "messages_in",
     "no_key_compacted_topic_records",
     "produce_message_conversions",
-    "replication_bytes_in",
-    "replication_bytes_out",
     "total_fetch_requests",
     "total_produce_requests",
 )
@@ -38,7 +40,5 @@ class TopicMetrics:
         self.messages_in = 0
         self.no_key_compacted_topic_records = 0
         self.produce_message_conversions = 0
-        self.replication_bytes_in = 0
-        self.replication_bytes_out = 0
         self.total_fetch_requests = 0
         self.total_produce_requests = 0

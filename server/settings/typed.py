@@ -1,7 +1,8 @@
-"""The settings this broker's code reads, typed: `config.num_partitions` is `num.partitions`.
+"""The settings that code may read, typed: `config.num_partitions` is `num.partitions`.
 
-A name here means that the setting has an effect; `docs/settings.md` marks the others. To use one
-more, add its line: `config` fills it from the table and a test compares the type with the table's.
+`docs/settings.md` tells those that code does read from those without an effect, which a test holds.
+To use one more, add its line: `config` fills it from the table and a test compares the type with
+the table's.
 """
 
 from __future__ import annotations  # two hundred types that nobody evaluates at start-up

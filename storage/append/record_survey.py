@@ -10,11 +10,14 @@ from barnabas.storage.batch.records import (
     records_data,
     walk_frames,
 )
+from barnabas.storage.batch.varint import read_varint
 from barnabas.storage.errors import (
     CorruptBatch,
     DecompressionTooLarge,
     InvalidRecord,
     InvalidTimestamp,
+    MixedFormats,
+    WrongChecksum,
 )
 
 
@@ -32,14 +35,29 @@ class Survey:
         self._is_log_append_time = rules.is_log_append_time
         self._now_ms = now_ms
         self._limit_bytes = rules.decompressed_limit_bytes
+        self._most_record_bytes = rules.most_decompressed_record_bytes
         self._earliest_ms = now_ms - rules.timestamp_before_max_ms
         self._latest_ms = min(now_ms + rules.timestamp_after_max_ms, FOREVER_MS)
         self._errors: list[tuple[int, str]] = []
         self._bad_timestamps = False
+        self._keyless_count = 0
 
     @property
     def limit_bytes(self) -> int:
         return self._limit_bytes
+
+    def require_small(self, data: bytes, start: int, end: int) -> None:
+        """InvalidRecord for a record of a compressed batch above the topic's limit.
+
+        What counts is its length as the record itself tells it, as in Kafka.
+        """
+        most = self._most_record_bytes
+        if end - start > most:
+            size_bytes, _ = read_varint(data, start)
+            if size_bytes > most:
+                raise InvalidRecord(
+                    f"a record of {size_bytes} bytes is above max.decompressed.message.bytes {most}"
+                )
 
     def add(self, has_key: bool, timestamp: int, is_append_time: bool) -> None:
         """Take note of one record; `is_append_time` is its batch's timestamp type."""
@@ -48,6 +66,7 @@ class Survey:
         if timestamp > self.max_timestamp:
             self.max_timestamp = timestamp
         if self._is_compacted and not has_key:
+            self._keyless_count += 1
             self._errors.append((index, "a compacted topic takes no record without a key"))
         elif not self._is_log_append_time and timestamp != NO_TIMESTAMP:
             if not self._earliest_ms <= timestamp <= self._latest_ms:
@@ -73,6 +92,7 @@ class Survey:
         raise error(
             f"{len(self._errors)} records are refused, the first at index {index}: {message}",
             record_errors=self._errors,
+            keyless_count=self._keyless_count,
         )
 
 
@@ -101,7 +121,9 @@ def _survey_v2(survey: Survey, buffer: Buffer, header: BatchHeader) -> None:
     is_append_time = header.is_log_append_time
     base_timestamp = header.base_timestamp
     for index, frame in enumerate(walk_frames(data, header.record_count)):
-        _, end, timestamp_delta, offset_delta, _, key_length, _, _, headers_position = frame
+        start, end, timestamp_delta, offset_delta, _, key_length, _, _, headers_position = frame
+        if header.codec:
+            survey.require_small(data, start, end)
         decode_headers(data, headers_position, end)
         if offset_delta != index:
             survey.offsets_count_from_0 = False
@@ -128,6 +150,6 @@ def _check_inner_messages(survey: Survey, buffer: Buffer, header: BatchHeader) -
         raise InvalidRecord(error.reason) from None
     for message in inner:
         if message.magic != header.magic:
-            raise InvalidRecord(f"format {message.magic} inside a wrapper of {header.magic}")
+            raise MixedFormats(f"format {message.magic} inside a wrapper of {header.magic}")
         if not crc_is_valid(data, message):
-            raise CorruptBatch("the CRC does not match an inner message")
+            raise WrongChecksum("the CRC does not match an inner message")

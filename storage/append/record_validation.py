@@ -10,6 +10,7 @@ from barnabas.storage.append.rebuilding import rewrite
 from barnabas.storage.append.record_survey import Survey, survey_batch
 from barnabas.storage.append.rules import (
     FOREVER_MS,
+    UNLIMITED_RECORD_BYTES,
     AppendRules,
     ValidatedRecords,
     check_client_batch,
@@ -32,6 +33,7 @@ from barnabas.storage.batch.record_times import UNKNOWN_TIMESTAMP
 from barnabas.storage.errors import (
     DecompressionTooLarge,
     InvalidRecord,
+    MixedFormats,
     RecordListTooLarge,
     RecordTooLarge,
     UnsupportedCodec,
@@ -116,7 +118,7 @@ def _check_header(
     header: BatchHeader, first: BatchHeader, rules: AppendRules, from_client: bool
 ) -> None:
     if header.magic != first.magic:
-        raise InvalidRecord(f"formats {first.magic} and {header.magic} in one request")
+        raise MixedFormats(f"formats {first.magic} and {header.magic} in one request")
     if from_client and header.magic == MAGIC_V2:
         check_client_batch(header)
     check_target_format(header, rules)
@@ -148,6 +150,8 @@ def _known_max_timestamp(
     if rules.is_log_append_time:
         return now_ms
     if rules.timestamp_before_max_ms < FOREVER_MS:
+        return UNKNOWN_TIMESTAMP
+    if first.codec and rules.most_decompressed_record_bytes < UNLIMITED_RECORD_BYTES:
         return UNKNOWN_TIMESTAMP
     return true_max_timestamp(buffer, first, rules, now_ms)
 

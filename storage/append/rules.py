@@ -11,16 +11,19 @@ from barnabas.storage.batch.record_times import (
     largest_timestamp,
 )
 from barnabas.storage.errors import (
-    CorruptBatch,
     InvalidRecord,
     RecordListTooLarge,
     RecordTooLarge,
     UnsupportedForMessageFormat,
+    WrongChecksum,
+    WrongOffsets,
 )
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.message_format import magic_of
 
 FOREVER_MS: Final = (1 << 63) - 1
+UNLIMITED_RECORD_BYTES: Final = 2147483639
+"""What `max.decompressed.message.bytes` is where nobody has set it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +45,7 @@ class AppendRules:
     timestamp_after_max_ms: int = FOREVER_MS
     check_records: bool = False
     decompressed_limit_bytes: int = DEFAULT_LIMIT_BYTES
+    most_decompressed_record_bytes: int = UNLIMITED_RECORD_BYTES
     needs_records: bool = field(init=False)
     """Must every append be looked into, record by record?"""
 
@@ -51,6 +55,7 @@ class AppendRules:
             or self.is_compacted
             or self.codec is not None
             or self.magic != MAGIC_V2
+            or self.most_decompressed_record_bytes < UNLIMITED_RECORD_BYTES
             or (self.timestamp_before_max_ms < FOREVER_MS and not self.is_log_append_time)
         )
         object.__setattr__(self, "needs_records", needs_records)
@@ -98,6 +103,7 @@ def append_rules(
         timestamp_before_max_ms=config.message_timestamp_before_max_ms,
         timestamp_after_max_ms=config.message_timestamp_after_max_ms,
         check_records=check_records,
+        most_decompressed_record_bytes=config.max_decompressed_message_bytes,
     )
 
 
@@ -125,22 +131,22 @@ def check_sizes(header: BatchHeader, rules: AppendRules) -> None:
 def check_crc(buffer: Buffer, header: BatchHeader) -> None:
     """The batch's own CRC; inner messages of formats 0 and 1 have one more each."""
     if not crc_is_valid(buffer, header):
-        raise CorruptBatch("the CRC does not match the batch", offset=header.base_offset)
+        raise WrongChecksum("the CRC does not match the batch", offset=header.base_offset)
 
 
 def check_client_batch(header: BatchHeader) -> None:
     """What a producer's format 2 batch must say of itself; InvalidRecord otherwise."""
     count = header.record_count
     if header.base_offset != 0:
-        raise InvalidRecord(f"a produced batch has base offset {header.base_offset}, not 0")
+        raise WrongOffsets(f"a produced batch has base offset {header.base_offset}, not 0")
     if count <= 0 or header.last_offset_delta + 1 != count:
-        raise InvalidRecord(
+        raise WrongOffsets(
             f"record count {count} and last offset delta {header.last_offset_delta} do not agree"
         )
     if header.is_control:
         raise InvalidRecord("clients may not write control batches")
     if header.producer_id >= 0 and header.base_sequence < 0:
-        raise InvalidRecord(
+        raise WrongOffsets(
             f"producer {header.producer_id} sent base sequence {header.base_sequence}"
         )
 

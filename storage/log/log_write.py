@@ -62,13 +62,15 @@ class LogWrite(LogFlush):
         for header in headers:
             if header.is_transactional:
                 self.verification.end(header.producer_id)
+        count = last_offset - valid.first_offset + 1
         return AppendInfo(
             valid.first_offset,
             last_offset,
             timestamp,
             self.log_start_offset,
-            last_offset - valid.first_offset + 1,
+            count,
             valid.log_append_time_ms,
+            converted_count=count if valid.was_rewritten else 0,
         )
 
     def _commit(self, updates: ProducerUpdates, segment: Segment) -> None:

@@ -13,7 +13,8 @@ class AppendInfo:
 
     `log_append_time_ms` is -1 unless the topic stamps records with the broker's time.
     `is_duplicate`: an idempotent producer sent one of its last five batches again; nothing
-    was written, and the offsets are those of the first time.
+    was written, and the offsets are those of the first time. `converted_count` records were
+    converted to the topic's format, or compressed anew.
     """
 
     first_offset: int
@@ -23,6 +24,7 @@ class AppendInfo:
     record_count: int
     log_append_time_ms: int = NO_TIMESTAMP
     is_duplicate: bool = False
+    converted_count: int = 0
 
 
 class ReadBound(Enum):

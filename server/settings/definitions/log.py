@@ -96,7 +96,7 @@ log.message.timestamp.difference.max.ms long 9223372036854775807 medium cluster-
 message.max.bytes int 1048588 high cluster-wide [0..]
     Largest record batch, after compression.
 max.decompressed.message.bytes int 2147483639 medium cluster-wide 4.4-only [1..2147483639]
-    Largest record batch once decompressed.
+    Largest record of a compressed batch, once decompressed, that is appended.
 compression.type string producer high cluster-wide [uncompressed|zstd|lz4|snappy|gzip|producer]
     Codec of stored batches; producer keeps what was sent.
 compression.gzip.level int -1 medium cluster-wide [1..9,-1]

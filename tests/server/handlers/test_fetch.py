@@ -42,6 +42,21 @@ def test_every_version_reads(client: RawClient, topic: str, version: int) -> Non
         assert data_of(partition)[16] == (0 if version < 2 else 1)  # the older formats
 
 
+@pytest.mark.parametrize("version", range(5))
+def test_a_topic_may_refuse_conversion_for_old_clients(
+    client: RawClient, broker: Broker, version: int
+) -> None:
+    settings = {"retention.ms": -1, "message.downconversion.enable": False}
+    topic = broker.create_topic(unique("t"), 1, settings)
+    empty = fetched(fetch(client, (topic, 0, 0, 1 << 20), version=version))[topic, 0]
+    assert (empty.error_code, data_of(empty)) == (0, b"")
+    produce(client, topic, make_batch(b"a", b"b"))
+    partition = fetched(fetch(client, (topic, 0, 0, 1 << 20), version=version))[topic, 0]
+    refused = version < 4
+    assert partition.error_code == (35 if refused else 0)
+    assert (data_of(partition) == b"") == refused
+
+
 def test_topics_by_id(client: RawClient, topic: str) -> None:
     produce(client, topic, make_batch(b"a"))
     (known,) = client.call(MetadataRequest(topics=[MetadataRequestTopic(name=topic)]), 12).topics

@@ -1,7 +1,13 @@
+import pytest
+
 from barnabas.storage.append.rules import append_rules
+from barnabas.storage.batch.builder import build_batch
 from barnabas.storage.batch.compression import Codec
 from barnabas.storage.batch.header import MAGIC_V1, MAGIC_V2
+from barnabas.storage.batch.records import Record
+from barnabas.storage.errors import InvalidRecord
 from barnabas.storage.log_config import LogConfig
+from tests.storage.appending import NOW_MS, lead
 
 
 def test_defaults_ask_for_nothing() -> None:
@@ -48,3 +54,16 @@ def test_limits_and_times() -> None:
     assert (rules.max_message_bytes, rules.segment_bytes) == (10, 20)
     assert rules.is_compacted and rules.is_log_append_time
     assert (rules.timestamp_before_max_ms, rules.timestamp_after_max_ms) == (1, 2)
+
+
+@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
+def test_a_record_of_a_compressed_batch_is_not_above_its_limit(codec: Codec) -> None:
+    """A body is 5 bytes of numbers, and the value's length and bytes (Kafka 4.4)."""
+    sent = [Record(0, NOW_MS, None, b""), Record(1, NOW_MS, None, b"x" * 93)]
+    rules = append_rules(LogConfig(max_decompressed_message_bytes=100))
+    assert lead(build_batch(sent, codec=codec), rules).last_offset == 101
+    sent.append(Record(2, NOW_MS, None, b"x" * 94))
+    with pytest.raises(InvalidRecord, match=r"101 bytes is above max\.decompressed"):
+        lead(build_batch(sent, codec=codec), rules)
+    assert lead(build_batch(sent), rules).last_offset == 102, "plain records have no such limit"
+    assert lead(build_batch(sent, codec=codec), append_rules(LogConfig())).last_offset == 102
