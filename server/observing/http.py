@@ -48,7 +48,7 @@ class HttpServer:
         self._guard = guard
         self._limits = limits
         self._server: asyncio.Server | None = None
-        self._connections: set[asyncio.Task[None]] = set()
+        self._connections: dict[asyncio.Task[None], HttpConnection] = {}  # oldest first
         self.port = -1
 
     def add(self, method: str, path: str, handler: Handler) -> None:
@@ -81,22 +81,33 @@ class HttpServer:
         task = asyncio.current_task()
         assert task is not None
         connection = HttpConnection(reader, writer, self._limits)
-        excess = len(self._connections) - self._limits.most_connections
-        self._connections.add(task)
+        has_place = self._make_place()
+        self._connections[task] = connection
         try:
-            if excess < 0:
+            if has_place:
                 await self._converse(connection)
-            elif excess < self._limits.most_connections:
+            elif len(self._connections) <= 2 * self._limits.most_connections:
                 await connection.refuse(Refused("too many connections", 503))
         except (OSError, TimeoutError, asyncio.CancelledError):
             pass  # gone, too slow, or the broker stops
         except Exception as error:
             self._on_error(error)
         finally:
-            self._connections.discard(task)
+            del self._connections[task]
             if writer.transport.get_write_buffer_size():
                 writer.transport.abort()  # it has had its time
             writer.close()
+
+    def _make_place(self) -> bool:
+        """Whether one more connection may ask; where there are many, the oldest idle one goes."""
+        if len(self._connections) < self._limits.most_connections:
+            return True
+        for task, connection in self._connections.items():
+            if connection.is_idle:
+                connection.is_idle = False  # it is going
+                task.cancel()
+                return True
+        return False
 
     async def _converse(self, connection: HttpConnection) -> None:
         while True:

@@ -87,6 +87,8 @@ class HttpConnection:
         self._limits = limits
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=limits.most_head_bytes)
         self._is_head = False
+        self.is_idle = False
+        """Whether it waits for the client: for a request, or for the rest of one."""
         writer.transport.set_write_buffer_limits(0)  # `drain` waits until all is taken
 
     async def read_request(self) -> HttpRequest | None:
@@ -94,11 +96,14 @@ class HttpConnection:
 
         Raises Refused, TimeoutError, OSError.
         """
-        async with asyncio.timeout(self._limits.request_s):
-            try:
+        self.is_idle = True
+        try:
+            async with asyncio.timeout(self._limits.request_s):
                 return await self._read_request()
-            except h11.RemoteProtocolError as error:
-                raise Refused(f"this is not HTTP/1.1: {error}", error.error_status_hint) from None
+        except h11.RemoteProtocolError as error:
+            raise Refused(f"this is not HTTP/1.1: {error}", error.error_status_hint) from None
+        finally:
+            self.is_idle = False
 
     async def _read_request(self) -> HttpRequest | None:
         head = await self._next_event()

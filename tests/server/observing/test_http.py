@@ -3,6 +3,8 @@
 import asyncio
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
@@ -213,20 +215,48 @@ async def _closed_by_the_other(writer: asyncio.StreamWriter) -> None:
             await asyncio.sleep(0.002)
 
 
-def test_connections_are_limited_and_a_place_becomes_free() -> None:
+def test_where_there_are_many_connections_the_oldest_idle_one_gives_way() -> None:
     async def crowd(port: int) -> bytes:
-        first = await asyncio.open_connection("127.0.0.1", port)
-        first[1].write(b"GET /later HTTP/1.1\r\nHost: x\r\n\r\n")
-        await first[0].readuntil(b"later\n")
+        idle = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+        for reader, writer in idle:
+            writer.write(_head("GET /later HTTP/1.1"))
+            await reader.readuntil(b"later\n")
+        answer = await _ask_once(port)
+        assert await asyncio.wait_for(idle[0][0].read(), 5) == b""
+        idle[1][1].write(_head("GET /later HTTP/1.1", "Connection: close"))
+        answer += await asyncio.wait_for(idle[1][0].read(), 5)
+        for _, writer in idle:
+            writer.close()
+        return answer
+
+    said = asyncio.run(_with(crowd, LIMITS._replace(most_connections=2)))
+    assert said.count(b"HTTP/1.1 200 ") == 2
+
+
+def test_one_too_many_is_refused_while_the_others_are_served() -> None:
+    async def run() -> bytes:
+        begun, held = asyncio.Event(), asyncio.Event()
+
+        async def hold(request: HttpRequest) -> HttpResponse:
+            begun.set()
+            await held.wait()
+            return HttpResponse.text("held\n")
+
+        serving = _serve(limits=LIMITS._replace(most_connections=1))
+        serving.add("GET", "/held", hold)
+        port = await serving.start("127.0.0.1", 0)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(_head("GET /held HTTP/1.1", "Connection: close"))
+        await asyncio.wait_for(begun.wait(), 5)
         refused = await _ask_once(port)
-        first[1].close()
-        answer = refused
-        while answer == refused:
-            answer = await _ask_once(port)
+        held.set()
+        answer = await asyncio.wait_for(reader.read(), 5)
+        writer.close()
+        await serving.stop()
         return refused + answer
 
-    said = asyncio.run(_with(crowd, LIMITS._replace(most_connections=1)))
-    assert re.match(rb"HTTP/1.1 503 .*too many connections.*HTTP/1.1 200 ", said, re.S)
+    said = asyncio.run(run())
+    assert re.match(rb"HTTP/1.1 503 .*too many connections.*HTTP/1.1 200 .*held", said, re.S)
 
 
 async def _ask_once(port: int) -> bytes:
@@ -283,3 +313,15 @@ def test_a_client_that_leaves_in_the_middle_harms_nobody() -> None:
         return answer
 
     assert asyncio.run(run()).endswith(b"later\n")
+
+
+def test_a_broker_without_a_port_for_http_pays_nothing_for_it() -> None:
+    script = (
+        "import sys, barnabas; barnabas.Broker().start().stop()\n"
+        "assert 'barnabas.server.broker' in sys.modules\n"
+        "print(*(name for name in sys.modules if 'h11' in name or 'server.observing.http' in name))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.split() == []
