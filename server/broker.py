@@ -200,7 +200,7 @@ class Broker:
                     worker=run if self.config.barnabas_registry_sync else None, rewriter=run,
                     monotonic_ms=self.clock.monotonic_ms,
                 )  # fmt: skip
-        except (JournalCorrupt, OSError) as error:
+        except (JournalCorrupt, ZnodeError, OSError) as error:
             self._let_go()
             raise StartFailed(f"the registry cannot be opened: {error}") from None
         except BaseException:

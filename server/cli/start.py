@@ -67,6 +67,7 @@ def start(
 
 async def _serve(config: BrokerConfig, load: Callable[[Mapping[str, str]], BrokerConfig]) -> int:
     from barnabas.server.broker import Broker
+    from barnabas.server.core.errors import REFUSALS
     from barnabas.server.core.startup import StartFailed
 
     stopping = asyncio.Event()
@@ -93,7 +94,11 @@ async def _serve(config: BrokerConfig, load: Callable[[Mapping[str, str]], Broke
         await broker.crash()  # there is no disk left for an end in good order
         print(f"barnabas: {broker.failed.result()}", file=sys.stderr)
         return 1
-    await broker.stop()
+    try:
+        await broker.stop()
+    except REFUSALS as error:
+        print(f"barnabas: the broker did not stop in good order: {error}", file=sys.stderr)
+        return 1
     return 0
 
 

@@ -8,7 +8,7 @@ difference between the faces: a fault's `predicate` is a function, and only goes
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from barnabas.server.core.errors import ApiError
+from barnabas.server.core.errors import REFUSALS
 from barnabas.server.settings.names import ConfigError
 from barnabas.server.testing import broker_commands as broker
 from barnabas.server.testing import fault_commands as faults
@@ -31,6 +31,9 @@ class Command(NamedTuple):
     handle: Handler
 
 
+ANSWERED: tuple[type[Exception], ...] = (*REFUSALS, ConfigError)
+
+
 async def perform(host: Host, method: str, path: str, given: Mapping[str, object]) -> object:
     """Carry out one command. Raises Refusal, and StartFailed or OSError from the broker."""
     command, number = _find(method, path)
@@ -38,7 +41,7 @@ async def perform(host: Host, method: str, path: str, given: Mapping[str, object
     fields = Fields(place, given, command.takes)
     try:
         return await command.handle(host, fields, number)
-    except (ApiError, ConfigError) as error:
+    except ANSWERED as error:
         raise BadCommand(f"{place}: {error}") from None
 
 

@@ -1,5 +1,7 @@
 """`barnabas start` as a process: how it ends when it cannot go on, and what it does for speed."""
 
+import asyncio
+import gc
 import os
 import resource
 import signal
@@ -10,10 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.server.cli import start
+from barnabas.server.core.collector import Collector
+from barnabas.server.settings.config import load_config
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.server.raw_client import RawClient
 from tests.server.records import make_batch, produce
+from tests.server.refusal import Refusal
 from tests.server.waiting import wait_until
 
 LARGEST_FILE_BYTES = 200_000
@@ -86,3 +92,24 @@ def has_reader(fifo: Path) -> bool:
     except OSError:
         return False
     return True
+
+
+@pytest.mark.broker_says("the registry could not be written", "did not stop in good order")
+def test_a_stop_that_the_registry_cannot_be_told_of_is_said_in_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refusal = Refusal(monkeypatch)
+
+    def started(_: object) -> None:
+        refusal.next("/controller", 1_000)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(start, "announce", started)
+    monkeypatch.setattr(start, "COLLECTOR", Collector())
+    monkeypatch.setattr(gc, "freeze", lambda: None)
+    settings = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(tmp_path)}
+    config = load_config((), settings)
+    assert asyncio.run(start._serve(config, lambda _: config)) == 1
+    said = capsys.readouterr().err
+    assert said.splitlines()[-1].startswith("barnabas: the broker did not stop in good order")
+    assert "Traceback" not in said

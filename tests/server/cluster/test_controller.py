@@ -13,7 +13,6 @@ from barnabas.server.core.startup import StartFailed
 from barnabas.server.registry import bodies, paths
 from barnabas.server.registry.znodes.embedded import EmbeddedStore
 from barnabas.server.registry.znodes.ensemble import Ensemble
-from barnabas.server.registry.znodes.journal import Journal
 from barnabas.server.registry.znodes.store import Create, Delete
 from barnabas.server.settings.config import load_config
 from barnabas.server.testing.broker import Broker as InProcess
@@ -22,27 +21,8 @@ from tests.server.admin import create_code, new_topic
 from tests.server.handlers.test_delete_topics import delete
 from tests.server.raw_client import RawClient
 from tests.server.records import make_batch, produce
+from tests.server.refusal import Refusal
 from tests.server.waiting import eventually, wait_until
-
-
-class Refusal:
-    """Refuses registry writes below some paths, as a full disk would, for so many times."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.path = "none"
-        self.times = 0
-        append = Journal.append
-
-        def maybe(journal: Journal, framed: bytes) -> None:
-            if self.times and self.path.encode() in framed:
-                self.times -= 1
-                raise OSError("the disk is full")
-            append(journal, framed)
-
-        monkeypatch.setattr(Journal, "append", maybe)
-
-    def next(self, path: str, times: int) -> None:
-        self.path, self.times = path, times
 
 
 @pytest.fixture
@@ -116,6 +96,19 @@ def test_a_start_without_a_registry_fails_with_one_sentence(
 
     with pytest.raises(StartFailed, match=r"^the registry .*[^\n]*$"):
         asyncio.run(start())
+
+
+@pytest.mark.broker_says("the registry could not be written")
+def test_a_start_after_a_crash_whose_leavings_cannot_be_removed_fails_with_one_sentence(
+    tmp_path: Path, refusal: Refusal
+) -> None:
+    with InProcess(data_dir=tmp_path) as broker:
+        broker.kill()
+        refusal.next("/brokers/ids", 1_000)
+        with pytest.raises(StartFailed, match=r"^the registry .*[^\n]*$"):
+            broker.start()
+        refusal.times = 0
+        broker.start()
 
 
 @contextlib.asynccontextmanager
