@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -102,13 +103,14 @@ def test_a_start_without_a_registry_fails_with_one_sentence(
 def test_a_start_after_a_crash_whose_leavings_cannot_be_removed_fails_with_one_sentence(
     tmp_path: Path, refusal: Refusal
 ) -> None:
-    with InProcess(data_dir=tmp_path) as broker:
-        broker.kill()
-        refusal.next("/brokers/ids", 1_000)
-        with pytest.raises(StartFailed, match=r"^the registry .*[^\n]*$"):
-            broker.start()
-        refusal.times = 0
+    with InProcess(data_dir=tmp_path / "live"):
+        shutil.copytree(tmp_path / "live", tmp_path / "crashed")
+    refusal.next("/brokers/ids", 1)
+    broker = InProcess(data_dir=tmp_path / "crashed")
+    with pytest.raises(StartFailed, match=r"^the registry cannot be opened: [^\n]*$"):
         broker.start()
+    with broker:
+        assert broker.create_topic("t") == "t"
 
 
 @contextlib.asynccontextmanager
