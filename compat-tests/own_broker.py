@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from broker_fixture import start_command
@@ -13,8 +16,9 @@ from oracles import stop
 class OwnBroker:
     """A broker in a child process; it runs from the start."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, settings: Sequence[str] = ()) -> None:
         self.folder = folder
+        self._settings = settings
         (port,) = free_ports(1)
         self.address = f"127.0.0.1:{port}"
         self._process: subprocess.Popen[bytes] | None = None
@@ -22,7 +26,7 @@ class OwnBroker:
 
     def start(self) -> None:
         """Start it and wait until it listens."""
-        command = start_command(self.address, self.folder / "data")
+        command = start_command(self.address, self.folder / "data", *self._settings)
         with (self.folder / "broker.log").open("ab") as log:
             self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log)
         assert self._process.stdout is not None
@@ -36,10 +40,22 @@ class OwnBroker:
             self._process.kill()
         self.close()
 
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def pause(self, seconds: float) -> None:
+        """SIGSTOP for so long."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+        time.sleep(seconds)
+        self._process.send_signal(signal.SIGCONT)
+
     def complaints(self) -> str:
         """The end of what it has logged as an error, with tracebacks."""
         log = (self.folder / "broker.log").read_text()
-        position = log.find(" ERROR ")
+        found = [at for sign in (" ERROR ", "Traceback (most") if (at := log.find(sign)) >= 0]
+        position = min(found, default=-1)
         return log[max(0, position - 100) :][:4000] if position >= 0 else ""
 
     def close(self) -> None:

@@ -1,6 +1,7 @@
 """Bringing producer state up to an offset: from the newest snapshot and the batches behind it."""
 
 from barnabas.storage.batch.reader import read_batches
+from barnabas.storage.errors import CorruptBatch, CorruptIndex
 from barnabas.storage.loading.job import FAR, TooMuchHere
 from barnabas.storage.producers.state import ProducerState
 from barnabas.storage.producers.updates import replay
@@ -49,12 +50,24 @@ def rebuild_producers(
 
 
 def _replay(producers: ProducerState, segment: Segment, start: int, end: int) -> None:
-    found = segment.locate(start)
-    if found is None:
-        return
+    try:
+        found = segment.locate(start)
+        if found is not None:
+            _replay_batches(producers, segment, found[0], start, end)
+    except CorruptIndex:  # whoever reads makes it anew; a log that is being opened needs none
+        _replay_batches(producers, segment, 0, start, end)
+    except CorruptBatch as error:
+        producers.damages.append(
+            f"{error.reason}; of what follows in segment {segment.base_offset} no producer is known"
+        )
+
+
+def _replay_batches(
+    producers: ProducerState, segment: Segment, position: int, start: int, end: int
+) -> None:
     pread, fd = segment.files.fs.pread, segment.log_file.open().fd
-    for _, header, chunk in read_batches(pread, fd, found[0], segment.size_bytes):
+    for _, header, chunk in read_batches(pread, fd, position, segment.size_bytes):
         if header.base_offset >= end:
             return
-        if header.has_producer_id:
+        if header.has_producer_id and header.last_offset >= start:
             replay(producers, chunk, header)

@@ -90,7 +90,9 @@ class Recovery:
             self.job.now_ms,
             self.job.producer_id_expiration_ms,
         )
-        cut = recover_segment(segment, producers, self.epochs)
+        following = self.segments.after(segment.base_offset)
+        end = FAR if following is None else following.base_offset
+        cut = recover_segment(segment, producers, self.epochs, end)
         producers.take_snapshot()
         self.producers.snapshots = producers.snapshots
         self._say_damages(producers)

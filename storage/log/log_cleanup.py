@@ -79,6 +79,7 @@ class LogCleanup(LogRoll):
         for segment in doomed:
             self.segments.remove(segment.base_offset)
         self._start_at(self.segments.first.base_offset)
+        self._active.name_changes += 1  # what is flushed next outlives what comes back
         for segment in doomed:
             self._set_aside(segment, now_ms)
         return len(doomed)
@@ -86,7 +87,6 @@ class LogCleanup(LogRoll):
     def _start_at(self, offset: int) -> None:
         if offset > self.log_start_offset:
             self.log_start_offset = offset
-            self.recovery_point = max(self.recovery_point, offset)
             self.epochs.truncate_from_start(offset)
             self.epochs.write()
             self.producers.on_log_start_offset(offset)

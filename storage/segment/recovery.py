@@ -17,13 +17,25 @@ from barnabas.storage.producers.updates import replay
 from barnabas.storage.segment.segment import Segment
 
 
-def recover_segment(segment: Segment, producers: ProducerState, epochs: LeaderEpochs | None) -> int:
-    """Check every batch, rebuild what derives from them and cut the rest: bytes cut off."""
+def recover_segment(
+    segment: Segment,
+    producers: ProducerState,
+    epochs: LeaderEpochs | None,
+    end_offset: int = MAX_OFFSET + 1,
+) -> int:
+    """Check every batch, rebuild what derives from them and cut the rest: bytes of it.
+
+    Batches that reach `end_offset`, where the next segment begins, are cut too and not counted:
+    a truncation had taken them away, and a power cut has brought them back.
+    """
     size = segment.files.fs.fstat(segment.log_file.open().fd).st_size
     segment.reset_indexes()
     segment.size_bytes = 0
     try:
         for position, header, chunk in _valid_batches(segment, size):
+            if header.last_offset >= end_offset:
+                size = position
+                break
             segment.note_batch(
                 position,
                 header.size_bytes,

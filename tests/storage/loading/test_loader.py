@@ -92,6 +92,20 @@ def test_a_gap_between_segments_is_left_as_kafka_leaves_it(
     assert log.load_report.notes == []
 
 
+def test_what_a_power_cut_brings_back_does_not_double_the_offsets_of_the_next_segment(
+    log: Log, tmp_path: Path
+) -> None:
+    """A truncation had cut a segment where the next one begins; the cut was not durable."""
+    log.close_files()
+    first, second = path_of(tmp_path, 0), path_of(tmp_path, 6)
+    back = bytearray(second.read_bytes()[: 2 * SIZE])
+    first.write_bytes(first.read_bytes() + back)
+    log = open_log(tmp_path, clean=False)
+    assert [start for start, _ in offsets(log)] == [0, 2, 4, 6, 8, 10, 12, 14, 16, 18]
+    assert first.stat().st_size == 3 * SIZE
+    assert log.load_report.dropped_segments == []
+
+
 def test_a_torn_tail_is_cut_even_if_the_stop_claims_to_be_clean(log: Log, tmp_path: Path) -> None:
     log.close()
     path = path_of(tmp_path, 18)

@@ -5,7 +5,7 @@ from barnabas.storage.loading.producer_rebuild import rebuild_producers
 from barnabas.storage.log.log import Log
 from barnabas.storage.producers.state import ProducerState
 
-from ..logs import NOW_MS, a_batch, append, open_log
+from ..logs import NOW_MS, a_batch, append, file_name, open_log
 
 HOUR_MS = 3_600_000
 SIZE = len(a_batch(2))
@@ -31,6 +31,33 @@ def test_from_the_newest_snapshot_and_what_follows(tmp_path: Path) -> None:
     producers = rebuilt(log, 16)
     assert list(producers.producers) == list(range(8))
     assert (producers.map_end_offset, producers.snapshots) == (16, [6, 12, 16])
+
+
+def test_whatever_an_index_says(tmp_path: Path) -> None:
+    """A power cut may leave holes in it, and an opening must not end with that."""
+    log = open_log(tmp_path, index_interval_bytes=0)
+    for number in range(8):
+        append(log, a_batch(2, producer_id=number, sequence=0))
+    log.close()
+    log = open_log(tmp_path)
+    path = tmp_path / "t-0" / file_name(0, "index")
+    path.write_bytes(path.read_bytes()[:-4] + (7).to_bytes(4, "big"))
+    for offset in list(log.producers.snapshots):
+        log.producers.remove_snapshot(offset)
+    assert list(rebuilt(log, 16, start=15).producers) == [7]
+
+
+def test_a_batch_that_cannot_be_read_ends_no_opening(tmp_path: Path) -> None:
+    log = filled(tmp_path)
+    log.close()
+    path = tmp_path / "t-0" / file_name(6, "log")
+    path.write_bytes(path.read_bytes()[:-10])
+    log = open_log(tmp_path)
+    for offset in list(log.producers.snapshots):
+        log.producers.remove_snapshot(offset)
+    producers = rebuilt(log, 16)
+    assert list(producers.producers) == [0, 1, 2, 3, 4, 6, 7]
+    assert len(producers.damages) == 1
 
 
 def test_up_to_an_offset(tmp_path: Path) -> None:

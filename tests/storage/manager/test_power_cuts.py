@@ -61,6 +61,26 @@ def test_deleting_records_does_not_make_those_before_them_durable(tmp_path: Path
     manager.close()
 
 
+def test_segments_that_retention_took_do_not_come_back_after_a_flush(tmp_path: Path) -> None:
+    disk = FaultyDisk(tmp_path / "data")
+    manager = opened(disk.root, fs=disk.fs)
+    log = manager.create(ORDERS[0], LogConfig(segment_bytes=400), NOW_MS)
+    for number in range(7):
+        append(log, b"%d" % number + b"." * 50)
+    log.flush()
+    start = log.active_segment.base_offset
+    log.delete_old_segments(len(log.segments) - 1, NOW_MS)
+    append(log, b"7")
+    manager.flush(log)
+    cut_power(disk, manager)
+    manager = opened(disk.root)
+    again = manager.get(ORDERS[0])
+    assert again is not None
+    wanted = [b"%d" % number for number in range(start, 8)]
+    assert [value[:1] for value in values_of(again) if value] == wanted
+    manager.close()
+
+
 def test_what_a_killed_process_named_is_durable_once_its_successor_has_flushed(
     tmp_path: Path,
 ) -> None:
