@@ -18,6 +18,7 @@ from setuptools.command.build_ext import build_ext
 
 ROOT = Path(__file__).parent
 WANTED = os.environ.get("BARNABAS_COMPILE", "")
+REASON = "uncompiled.txt"
 CAN_COMPILE = platform.python_implementation() == "CPython" and sys.platform != "win32"
 
 
@@ -34,6 +35,9 @@ class BuildCompiled(build_ext):
             if WANTED == "1":
                 raise
             print(f"barnabas stays uncompiled: {error!r}", file=sys.stderr)
+            # `barnabas --version` shows it, long after pip has hidden what this printed.
+            self.mkpath(f"{self.build_lib}/barnabas")
+            Path(self.build_lib, "barnabas", REASON).write_text(f"compiling failed: {error}\n")
             for half in Path(self.build_lib).rglob(f"*{sysconfig.get_config_var('EXT_SUFFIX')}"):
                 half.unlink()
 

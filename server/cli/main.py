@@ -8,6 +8,7 @@ Ctrl-C. Whatever went wrong is one sentence on the standard error.
 
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -61,15 +62,22 @@ class Barnabas(LazyGroup):
         return result
 
 
+def _how_it_runs() -> str:
+    from barnabas.wire import varint
+
+    module = Path(str(varint.__file__))
+    if module.suffix != ".py":
+        return "compiled"
+    why = module.parents[1] / "uncompiled.txt"  # left by setup.py
+    return f"interpreted ({why.read_text().strip()})" if why.exists() else "interpreted"
+
+
 def _say_version(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:
     """The release, and whether its hot modules are compiled (setup.py): a matter of speed."""
     if is_asked:
         from importlib.metadata import version
 
-        from barnabas.wire import varint
-
-        kind = "interpreted" if str(varint.__file__).endswith(".py") else "compiled"
-        click.echo(f"barnabas {version('barnabas')}, {kind}")
+        click.echo(f"barnabas {version('barnabas')}, {_how_it_runs()}")
         ctx.exit()
 
 
