@@ -9,8 +9,9 @@ from typing import IO, Any
 
 from barnabas.wire.codec import Codec, Context, over_budget, remaining, spend
 from barnabas.wire.compiler import BuildEmitter, ParseEmitter
+from barnabas.wire.constructs import codec_of
 from barnabas.wire.errors import Malformed
-from barnabas.wire.primitives import UVARINT, Fixed, Int32, UuidCodec
+from barnabas.wire.primitives import UVARINT, Fixed, Int32
 from barnabas.wire.strings import NULL
 
 COUNT = "a count larger than the rest of the frame"
@@ -24,7 +25,7 @@ def fault_of_count(count: int, most: int, budget: int) -> Malformed:
 
 
 class Array(Codec):
-    """Any number of one kind; `element` is a codec or a struct class.
+    """Any number of one kind; `element` is a codec, a struct class or any construct.
 
     `built`: an element may bring its own bytes at the version that is written, in an attribute
     of that name; then nothing else of it is looked at. They are made once and sent many times.
@@ -35,7 +36,7 @@ class Array(Codec):
     ) -> None:
         super().__init__()
         self.built = built
-        self.element: Codec = element if isinstance(element, Codec) else element.KIND
+        self.element: Codec = codec_of(element)
         self.flexible = flexible
         self.nullable = nullable
         self.minimum_bytes = 1 if flexible else 4
@@ -48,8 +49,7 @@ class Array(Codec):
     def _packed(self) -> str | None:
         """The `struct` character if the elements can be read and written in one call."""
         element = self.element
-        plain = isinstance(element, Fixed) and not isinstance(element, UuidCodec)
-        return element.char if plain and isinstance(element, Fixed) else None
+        return element.char if isinstance(element, Fixed) else None
 
     # Reference path.
 

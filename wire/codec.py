@@ -25,6 +25,11 @@ class Codec(Base):
 
     minimum_bytes = 1
 
+    @property
+    def title(self) -> str:
+        """What generated code is named after."""
+        return type(self).__name__
+
     def bind(self, version: int, flexible: bool, nullable: bool) -> "Codec":
         """This kind's codec at a version; fixed-width kinds are the same at every one."""
         if nullable:

@@ -14,6 +14,7 @@ bytes that hold array elements: a large frame is decoded, a large answer encoded
 are served in between.
 """
 
+import linecache
 import struct
 from collections.abc import Callable, Generator, Hashable, Iterator
 from contextlib import contextmanager
@@ -49,6 +50,8 @@ Steps = Generator[None, None, T]
 class Emits(Protocol):
     """What the compiler asks of a codec."""
 
+    @property
+    def title(self) -> str: ...
     def emit_parse(self, out: "ParseEmitter", target: str = "") -> str: ...
     def emit_build(self, out: "BuildEmitter", value: str) -> None: ...
 
@@ -128,9 +131,13 @@ class Emitter:
         self.flush()
         self.depth -= 1
 
-    def function(self, head: str, prologue: list[str], handlers: list[str]) -> Callable[..., Any]:
-        """Compile the gathered lines into a function."""
+    def function(
+        self, title: str, head: str, prologue: list[str], handlers: list[str]
+    ) -> Callable[..., Any]:
+        """Compile the gathered lines into a function; a traceback through it shows them."""
         self.flush()
+        name = head.split("(")[0].removeprefix("def ")
+        file_name = f"<wire: {name} {title}{' in steps' if self.in_steps else ''}>"
         source = "\n".join(
             [
                 head,
@@ -140,8 +147,9 @@ class Emitter:
             ]
             + [f"    {text}" for text in handlers]
         )
-        exec(compile(source, f"<wire {head}>", "exec"), self.names)
-        function: Callable[..., Any] = self.names[head.split("(")[0].removeprefix("def ")]
+        file_name = _registered(file_name, source)
+        exec(compile(source, file_name, "exec"), self.names)
+        function: Callable[..., Any] = self.names[name]
         return function
 
 
@@ -289,7 +297,7 @@ def _parse(out: ParseEmitter, codec: Emits, steps: list[str]) -> Callable[..., A
     out.flush()
     out.line(f"return {result}")
     prologue = ["end = len(buf)", f"budget = {out.max_elements}", *steps]
-    return out.function("def parse(buf, pos):", prologue, PARSE_FAULTS)
+    return out.function(codec.title, "def parse(buf, pos):", prologue, PARSE_FAULTS)
 
 
 def _parse_part(out: ParseEmitter, codec: Emits, steps: list[str]) -> Callable[..., Any]:
@@ -297,9 +305,25 @@ def _parse_part(out: ParseEmitter, codec: Emits, steps: list[str]) -> Callable[.
     out.flush()
     out.line(f"return {result}, pos, budget")
     prologue = ["end = len(buf)", *steps]
-    return out.function("def parse(buf, pos, budget):", prologue, PARSE_FAULTS)
+    return out.function(codec.title, "def parse(buf, pos, budget):", prologue, PARSE_FAULTS)
 
 
 def _build(out: BuildEmitter, codec: Emits, steps: list[str]) -> Callable[..., Any]:
     codec.emit_build(out, "value")
-    return out.function("def build(value, out, cuts):", steps, BUILD_FAULTS)
+    return out.function(codec.title, "def build(value, out, cuts):", steps, BUILD_FAULTS)
+
+
+def _registered(file_name: str, source: str) -> str:
+    """Put a source where tracebacks look for it: the name it has there, its own if it is taken."""
+    lines = source.splitlines(True)
+    name, serial = file_name, 1
+    while (known := linecache.cache.get(name)) is not None and known[2:3] != (lines,):
+        serial += 1
+        name = f"{file_name[:-1]} #{serial}>"
+    linecache.cache[name] = (len(source), None, lines, name)
+    return name
+
+
+def source_of(function: Callable[..., Any]) -> str:
+    """The source of a function that was compiled here."""
+    return "".join(linecache.getlines(function.__code__.co_filename))

@@ -1,33 +1,46 @@
 """Fixed-width codecs and the unsigned varint."""
 
 import struct
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
+
+from construct import Adapter, Bytes, FormatField, FormatFieldError, StreamError
 
 from barnabas.wire.codec import Codec, Context, take
 from barnabas.wire.compiler import BuildEmitter, ParseEmitter
-from barnabas.wire.errors import Malformed
+from barnabas.wire.errors import Malformed, Truncated
 from barnabas.wire.uuids import Uuid
 from barnabas.wire.varint import LONGEST_BYTES, write_uvarint
 
+if TYPE_CHECKING:
+    Format = FormatField[Any, Any]
+    SixteenBytes = Adapter[Any, Any, Any, Any]
+else:
+    Format, SixteenBytes = FormatField, Adapter
 
-class Fixed(Codec):
-    """A big-endian value of fixed width, named by its `struct` character."""
+# construct asks for `struct`'s other name of a big-endian 32-bit integer.
+_FORMATS = {"i": "l", "I": "L"}
+
+
+class Fixed(Codec, Format):
+    """construct's FormatField, big-endian, named by its `struct` character."""
 
     def __init__(self, char: str) -> None:
-        super().__init__()
+        init: Any = FormatField.__init__  # its stub knows a `__new__` only
+        init(self, ">", _FORMATS.get(char, char))
         self.char = char
-        self._struct = struct.Struct(">" + char)
-        self.minimum_bytes = self._struct.size
+        self.minimum_bytes = self.length
 
     def _parse(self, stream: IO[bytes], context: Context, path: str) -> Any:
-        return self._struct.unpack(take(stream, self._struct.size, path))[0]
+        try:
+            return FormatField._parse(self, stream, context, path)
+        except StreamError:
+            raise Truncated("the bytes end inside a field", path) from None
 
     def _build(self, obj: Any, stream: IO[bytes], context: Context, path: str) -> Any:
         try:
-            stream.write(self._struct.pack(obj))
-        except struct.error as error:
-            raise Malformed(f"a value its field cannot hold: {error}", path) from None
-        return obj
+            return FormatField._build(self, obj, stream, context, path)
+        except FormatFieldError:
+            raise Malformed(f"a value its field cannot hold: {obj!r}", path) from None
 
     def emit_parse(self, out: ParseEmitter, target: str = "") -> str:
         return out.fixed(self.char, target)
@@ -36,18 +49,35 @@ class Fixed(Codec):
         out.fixed(self.char, value)
 
 
-class UuidCodec(Fixed):
-    """Sixteen bytes as they are."""
+class UuidCodec(Codec, SixteenBytes):
+    """An adapter of construct's Bytes(16)."""
 
     def __init__(self) -> None:
-        super().__init__("16s")
+        Adapter.__init__(self, Bytes(16))
+        self.minimum_bytes = 16
 
-    def _parse(self, stream: IO[bytes], context: Context, path: str) -> Uuid:
-        return Uuid(super()._parse(stream, context, path))
+    def _decode(self, obj: bytes, context: Context, path: str) -> Uuid:
+        return Uuid(obj)
+
+    def _parse(self, stream: IO[bytes], context: Context, path: str) -> Any:
+        try:
+            return Adapter._parse(self, stream, context, path)
+        except StreamError:
+            raise Truncated("the bytes end inside a field", path) from None
+
+    def _build(self, obj: Any, stream: IO[bytes], context: Context, path: str) -> Any:
+        try:
+            stream.write(struct.pack("16s", obj))
+        except struct.error as error:
+            raise Malformed(f"a value its field cannot hold: {error}", path) from None
+        return obj
 
     def emit_parse(self, out: ParseEmitter, target: str = "") -> str:
         out.names["Uuid"] = Uuid
-        return f"Uuid({out.fixed(self.char)})"
+        return f"Uuid({out.fixed('16s')})"
+
+    def emit_build(self, out: BuildEmitter, value: str) -> None:
+        out.fixed("16s", value)
 
 
 class UnsignedVarint(Codec):

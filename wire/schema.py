@@ -19,6 +19,7 @@ from barnabas.wire.arrays import Array
 from barnabas.wire.bound import Bound, bind
 from barnabas.wire.codec import Codec
 from barnabas.wire.compiler import Emitter
+from barnabas.wire.constructs import Foreign, codec_of
 from barnabas.wire.primitives import Boolean, Float64, UuidCodec
 from barnabas.wire.redact import redacted
 from barnabas.wire.strings import Prefixed
@@ -50,7 +51,7 @@ class Field:
     )
 
     def __init__(self, kind: Any, **options: Any) -> None:
-        self.kind: Codec = kind if isinstance(kind, Codec) else kind.KIND
+        self.kind: Codec = codec_of(kind)
         self.name = ""
         self.since: int = options["since"]
         self.until: int | None = options["until"]
@@ -73,6 +74,8 @@ class Field:
             return ZERO_UUID
         if isinstance(kind, Prefixed):
             return kind.zero
+        if isinstance(kind, Foreign):
+            raise TypeError("a field of a construct of your own names its default")
         return False if kind is Boolean else 0.0 if kind is Float64 else 0
 
     # Versions.
@@ -163,7 +166,7 @@ def field(
     kafka_name: str | None = None,
     secret: bool = False,
 ) -> Any:
-    """Declare a field of `kind` (a codec or a struct class).
+    """Declare a field of `kind` (a codec, a struct class, or any construct: `constructs`).
 
     `since`/`until`: first and last version that has it. `nullable`: versions in which null
     may stand for it. `default` or `default_factory` (list, or the struct class): what a version

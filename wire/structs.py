@@ -9,6 +9,8 @@ import copy
 import io
 from typing import IO, TYPE_CHECKING, Any
 
+from construct import SizeofError
+
 from barnabas.wire.codec import Codec, Context, take
 from barnabas.wire.compiler import MAX_TAGS, BuildEmitter, ParseEmitter
 from barnabas.wire.errors import Malformed, UnsupportedVersion
@@ -53,6 +55,17 @@ class StructCodec(Codec):
         self.minimum_bytes = (
             1 if nullable else sum(c.minimum_bytes for _, c in self.present) + int(flexible)
         )
+
+    @property
+    def title(self) -> str:
+        """What generated code is named after."""
+        return f"{self.cls.__name__} v{self.version}"
+
+    def _sizeof(self, context: Context, path: str) -> int:
+        """Bytes of a struct whose fields all have a size of their own; SizeofError otherwise."""
+        if self.flexible or self.nullable:
+            raise SizeofError(f"{self.title} has no fixed size", path=path)
+        return sum(codec._sizeof(context, join(path, each.name)) for each, codec in self.present)
 
     def _place(self, field: "Field") -> None:
         if not field.exists_at(self.version):

@@ -36,7 +36,7 @@ def test_every_example() -> None:
         "telegram_bytes": example("telegram"),
     }
     blocks = programs()
-    assert len(blocks) == 6
+    assert len(blocks) == 9
     for block in blocks:
         exec(compile(block, str(DOCUMENT), "exec"), names)
 
