@@ -48,10 +48,10 @@ class Candidate:
         return self.dirty_ratio > self.min_dirty_ratio
 
 
-def choose(candidates: Iterable[Candidate]) -> Candidate | None:
-    """The one to compact next."""
+def due_in_order(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Those to compact, the dirtiest first."""
     due = [candidate for candidate in candidates if candidate.is_due]
-    return max(due, key=lambda candidate: candidate.dirty_ratio, default=None)
+    return sorted(due, key=lambda candidate: candidate.dirty_ratio, reverse=True)
 
 
 def first_dirty_offset(checkpoint: int | None, log_start_offset: int, log_end_offset: int) -> int:

@@ -36,9 +36,9 @@ class CompactionRetries:
         self._waits[partition] = (wait_ms, now_ms + wait_ms)
         return wait_ms
 
-    def waiting(self, now_ms: int) -> list[TopicPartition]:
-        """The logs to be left alone now."""
-        return [partition for partition, (_, end_ms) in self._waits.items() if end_ms > now_ms]
+    def is_waiting(self, partition: TopicPartition, now_ms: int) -> bool:
+        """Whether it is to be left alone now."""
+        return partition in self._waits and self._waits[partition][1] > now_ms
 
     def forget(self, partition: TopicPartition) -> None:
         """The log is compacted, or there is none any more."""

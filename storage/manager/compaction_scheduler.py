@@ -9,7 +9,7 @@ LogCleanerManager.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -22,7 +22,7 @@ from barnabas.storage.compaction.job import (
     CompactionJob,
     Compactor,
 )
-from barnabas.storage.compaction.plan import Candidate, choose
+from barnabas.storage.compaction.plan import Candidate, due_in_order
 from barnabas.storage.directory import checkpoints
 from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.errors import (
@@ -72,6 +72,12 @@ class CompactionScheduler:
         """Compacted logs whose new names are not durable yet."""
         self.uncleanable: dict[TopicPartition, str] = {}
         """Logs that cannot be compacted, and why."""
+        self._look: Iterator[None] | None = None
+        """The look at all logs in progress, a slice of them at a time."""
+        self._seen: list[Candidate] = []
+        """What it has found so far."""
+        self._due: list[ManagedLog] = []
+        """What the last one has found to be due, the dirtiest last."""
         self._begin_ms = self._poll_ms = FOREVER
         self._monotonic_ms = 0
         """When `run` was last called."""
@@ -181,19 +187,39 @@ class CompactionScheduler:
     # --- beginning ---------------------------------------------------------------------
 
     def _begin(self, now_ms: int) -> None:
-        chosen = choose(self.candidates(now_ms))
-        if chosen is None:
-            self._close_spare()
-            self._begin_ms = self._monotonic_ms + self.config.cleaner_backoff_ms
+        """Begin the next compaction, or look at some more logs for what is due.
+
+        A look at five thousand takes a tenth of a second; so it is done once for all that it
+        finds, and in slices.
+        """
+        if not self._due and not self._find_due(now_ms):
             return
-        log = self._log_of(chosen.topic_partition)
+        log = self._due.pop()
         try:
-            job, segments = job_of(log, chosen, self.config, now_ms)
+            if not self._is_free(log) or not (candidate := candidate_of(log, now_ms)).is_due:
+                return
+            job, segments = job_of(log, candidate, self.config, now_ms)
         except (OSError, StorageError) as error:
             self._failed(log, failure_of(error))
             return
         if self._remove_leavings(log):
             self._submit(log, job, segments)
+
+    def _find_due(self, now_ms: int) -> bool:
+        """Look at a slice of the logs; True once something is due."""
+        if self._look is None:
+            self._seen.clear()
+            self._look = self._looks(now_ms)
+        for _ in self._look:
+            return False  # there are more
+        self._look = None
+        for candidate in reversed(due_in_order(self._seen)):
+            if (log := self._log_of(candidate.topic_partition)) is not None:
+                self._due.append(log)
+        if not self._due:
+            self._close_spare()
+            self._begin_ms = self._monotonic_ms + self.config.cleaner_backoff_ms
+        return bool(self._due)
 
     def _submit(self, log: ManagedLog, job: CompactionJob, segments: dict[int, Segment]) -> None:
         _logger.info("%s: compacting %d segments", log.topic_partition, len(segments))
@@ -209,27 +235,42 @@ class CompactionScheduler:
 
     def candidates(self, now_ms: int) -> list[Candidate]:
         """Every log that could be compacted and is not being, due or not."""
-        found = []
-        excluded = {*self.uncleanable, *self.running, *self._retries.waiting(self._monotonic_ms)}
-        excluded.update(log.partition for log in self._settling)
-        for directory in self._directories:
-            for log in list(directory.logs.values()) if directory.is_online else ():
-                if log.config.compact and len(log.segments) > 1:
-                    if log.partition not in excluded:
-                        try:
-                            found.append(candidate_of(log, now_ms))
-                        except LogDirectoryFailed:
-                            break
-                        except StorageError as error:
-                            self._failed(log, failure_of(error))
-        return found
+        self._seen.clear()
+        for _ in self._looks(now_ms):
+            pass
+        return self._seen.copy()
 
-    def _log_of(self, partition: TopicPartition) -> ManagedLog:
-        return next(
-            directory.logs[partition]
-            for directory in self._directories
-            if directory.is_online and partition in directory.logs
+    def _looks(self, now_ms: int) -> Iterator[None]:
+        """Note what could be compacted; yields wherever it may be interrupted."""
+        looked = 0
+        for directory in self._directories:
+            for log in list(directory.logs.values()):
+                if log.config.compact and self._is_free(log):
+                    try:
+                        self._seen.append(candidate_of(log, now_ms))
+                    except StorageError as error:
+                        self._failed(log, failure_of(error))
+                    looked += 1
+                    if looked % self.config.slice_logs == 0:
+                        yield
+
+    def _is_free(self, log: ManagedLog) -> bool:
+        """Whether there is something to compact, and nothing that keeps it from being done now."""
+        partition = log.partition
+        return (
+            log.is_in_use
+            and len(log.segments) > 1
+            and log not in self._settling
+            and partition not in self.uncleanable
+            and not self._retries.is_waiting(partition, self._monotonic_ms)
+            and partition not in self.running
         )
+
+    def _log_of(self, partition: TopicPartition) -> ManagedLog | None:
+        for directory in self._directories:
+            if directory.is_online and partition in directory.logs:
+                return directory.logs[partition]
+        return None
 
     # --- results -----------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ import pytest
 from barnabas.storage.compaction.plan import (
     Candidate,
     DirtySegment,
-    choose,
+    due_in_order,
     first_dirty_offset,
     first_uncleanable_offset,
     is_overdue,
@@ -56,8 +56,9 @@ def test_the_dirtiest_due_log_goes_first() -> None:
     most = replace(LOG, topic_partition=TopicPartition("t", 1), cleanable_bytes=900)
     strict = replace(most, topic_partition=TopicPartition("t", 2), min_dirty_ratio=0.95)
     assert not half.is_due and most.is_due and not strict.is_due
-    assert choose([half, most, strict]) == most
-    assert choose([half, strict]) is None
+    more = replace(LOG, topic_partition=TopicPartition("t", 3), cleanable_bytes=800)
+    assert due_in_order([half, more, most, strict]) == [most, more]
+    assert due_in_order([half, strict]) == []
 
 
 def test_an_overdue_log_goes_whatever_its_share_if_it_has_anything() -> None:

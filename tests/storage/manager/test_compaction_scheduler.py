@@ -607,3 +607,29 @@ def test_a_topic_of_many_segments_keeps_every_key(tmp_path: Path) -> None:
     assert offsets_of(log) == list(range(60))
     assert len(log.segments) == 2
     manager.close()
+
+
+def test_many_logs_are_looked_at_in_slices_and_once_for_all_that_are_due(tmp_path: Path) -> None:
+    """Flow: three slices find what is due; then each job begins without another look."""
+    settings = LogManagerConfig(slice_logs=2)
+    compactor = StoppedCompactor()
+    manager = opened(tmp_path, compactor=compactor, config=COMPACT, settings=settings)
+    logs = [manager.create(TopicPartition("t", number), COMPACT, NOW_MS) for number in range(5)]
+    for number, log in enumerate(logs):
+        fill(log, 6 + number)
+        manager.directories[0].clean_offsets[log.partition] = 2
+    looks = 0
+    while compactor.job is None:
+        assert manager.background(NOW_MS) <= NOW_MS
+        looks += 1
+    assert looks == 3
+    order = []
+    for _ in logs:
+        assert compactor.job is not None
+        order.append(compactor.job.topic_partition)
+        compactor.work()
+        compactor.job = None
+        manager.background(NOW_MS)
+        manager.background(NOW_MS)
+    assert order == ["t-4", "t-3", "t-2", "t-1", "t-0"]
+    manager.close()
