@@ -18,7 +18,7 @@ SWAP: Final = ".swap"
 """Behind the names of a finished one that takes the place of others."""
 UNFINISHED: Final = (DELETED, CLEANED, SWAP)
 
-MAX_OFFSET: Final = 0x7FFFFFFFFFFFFFFF
+_MAX_BASE_OFFSET: Final = 0x7FFFFFFFFFFFFFFF
 _DIGITS: Final = 20
 
 
@@ -38,7 +38,7 @@ def base_offset_of(name: str) -> int | None:
     if not (digits.isascii() and digits.isdigit()):
         return None
     offset = int(digits)
-    return offset if offset <= MAX_OFFSET else None
+    return offset if offset <= _MAX_BASE_OFFSET else None
 
 
 def is_leaving(name: str) -> bool:
