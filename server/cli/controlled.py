@@ -19,6 +19,7 @@ async def serve_controlled(
 ) -> int:
     """Serve until `stopping` is set; the exit code."""
     host, failures = Host(load), list[str]()
+    host.logs.hear_libraries()
 
     def failed(reason: str) -> None:
         failures.append(reason)

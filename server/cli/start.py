@@ -79,6 +79,7 @@ async def _serve(config: BrokerConfig, load: Callable[[Mapping[str, str]], Broke
 
         return await serve_controlled(load, stopping)
     broker = Broker(config)
+    broker.logs.hear_libraries()
     broker.groups.leadership.on_loaded = COLLECTOR.take_over
     try:
         if not await unless_set(stopping, broker.start()):

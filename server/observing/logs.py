@@ -8,6 +8,7 @@ is written as a JSON string, so whatever a client sends stays on its line. The l
 costs one comparison. Only `unexpected` prints a traceback.
 """
 
+import logging
 import sys
 import time
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from typing import TextIO
 
 ERROR, WARN, INFO, DEBUG, TRACE = range(5)
 LEVELS = {"error": ERROR, "warn": WARN, "info": INFO, "debug": DEBUG, "trace": TRACE}
+LIBRARIES = ("barnabas", "asyncio")
 _NAMES = tuple(name.upper() for name in LEVELS)
 
 
@@ -107,6 +109,13 @@ class Logs:
             self._rooms[name] = _Room(name, self._levels.get(name, self._default))
         return Log(self, self._rooms[name])
 
+    def hear_libraries(self) -> None:
+        """Write what storage, the registry and asyncio log by Python's `logging`; for a process."""
+        for name in LIBRARIES:
+            logger = logging.getLogger(name)
+            logger.addHandler(_Library(self))
+            logger.setLevel(logging.INFO)
+
     def set_levels(self, levels: str) -> None:
         """Set every room's level from text like `info,replication=debug`."""
         first, *rest = levels.split(",")
@@ -152,6 +161,26 @@ class Logs:
             (self._stream or sys.stderr).write(text)
         except (OSError, ValueError):
             return
+
+
+class _Library(logging.Handler):
+    """Writes records of `logging` into the room of the package that they are from."""
+
+    def __init__(self, logs: Logs) -> None:
+        super().__init__()
+        self._logs = logs
+
+    def emit(self, record: logging.LogRecord) -> None:
+        package = record.name.removeprefix("barnabas.").removeprefix("server.")
+        log = self._logs.room(package.partition(".")[0])
+        if record.exc_info and record.exc_info[1]:
+            log.unexpected(record.getMessage(), record.exc_info[1])
+        elif record.levelno >= logging.ERROR:
+            log.error(record.getMessage())
+        elif record.levelno >= logging.WARNING:
+            log.warn(record.getMessage())
+        else:
+            log.info(record.getMessage())
 
 
 def _format(facts: dict[str, object]) -> str:

@@ -49,6 +49,7 @@ async def _serve(order: Mapping[str, Any]) -> int:
 
     try:
         host = Host(load)
+        host.logs.hear_libraries()
         await host.open()
     except Exception as error:
         _report({"error": base64.b64encode(_pickled(error)).decode()})

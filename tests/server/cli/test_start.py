@@ -55,7 +55,7 @@ def produce_until_refused(client: RawClient) -> int:
     raise AssertionError("everything was taken")
 
 
-@pytest.mark.broker_says("a data directory failed")
+@pytest.mark.broker_says("a data directory failed", "its partitions are offline")
 def test_a_broker_without_a_disk_left_ends_and_says_why(process: subprocess.Popen[str]) -> None:
     assert process.stdout is not None and process.stderr is not None
     address = process.stdout.readline().split()[2]

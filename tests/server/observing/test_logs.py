@@ -2,12 +2,13 @@
 
 import io
 import json
+import logging
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.server.observing.logs import Logs
+from barnabas.server.observing.logs import LIBRARIES, Logs
 
 
 def _logs(levels: str = "info") -> tuple[Logs, io.StringIO]:
@@ -96,3 +97,27 @@ def test_the_time_follows_the_clock_across_seconds() -> None:
         "1970-01-01T00:00:01.000Z",
         "1970-01-02T00:00:00.001Z",
     ]
+
+
+@pytest.mark.broker_says("a task failed")
+def test_what_libraries_log_is_written_in_their_rooms() -> None:
+    logs, stream = _logs("warn,registry=error")
+    handlers = {name: logging.getLogger(name).handlers.copy() for name in LIBRARIES}
+    levels = {name: logging.getLogger(name).level for name in LIBRARIES}
+    logs.hear_libraries()
+    try:
+        logging.getLogger("barnabas.storage.manager.x").warning("%s is left alone", "a\nb")
+        logging.getLogger("barnabas.storage.manager.x").info("not at this level")
+        logging.getLogger("barnabas.server.registry.x").warning("nor this")
+        try:
+            raise KeyError("x")
+        except KeyError:
+            logging.getLogger("asyncio").exception("a task failed")
+    finally:
+        for name in LIBRARIES:
+            logging.getLogger(name).handlers[:] = handlers[name]
+            logging.getLogger(name).setLevel(levels[name])
+    first, second, *rest = stream.getvalue().splitlines()
+    assert first.endswith('WARN storage "a\\nb is left alone"')
+    assert second.endswith("ERROR asyncio a task failed error=\"KeyError('x')\"")
+    assert rest[0] == "Traceback (most recent call last):" and rest[-1] == "KeyError: 'x'"
