@@ -4,12 +4,16 @@
 """
 
 import re
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from dump_tool import TOOLS, dump, records_of, shown
 from our_logs import Contents, write_data_directory
+from partition_writer import NOW_MS
+from raw_producer import RawProducer, batch_of
 
+import barnabas
 from barnabas.storage.batch.records import decode_all
 from barnabas.storage.producers.snapshot import parse_snapshot
 from barnabas.storage.segment.transaction_index import ENTRY
@@ -40,6 +44,23 @@ def test_logs(jars: str, ours: tuple[Path, Contents]) -> None:
         records = decode_all(path.read_bytes())
         assert records_of(lines) == [shown(record) for record in records], path
     assert sum(len(written.records) for written in contents.values()) > 6000
+
+
+@pytest.mark.parametrize("jars", TOOLS)
+def test_the_active_segment_of_a_running_broker(jars: str, tmp_path: Path) -> None:
+    """All of its files are there from the first record on: 3.9.1 throws if an index is not."""
+    with barnabas.Broker(data_dir=tmp_path) as broker:
+        broker.create_topic("t")
+        with closing(RawProducer(broker.bootstrap_servers)) as producer:
+            for size in range(20):
+                producer.append("t", 1, batch_of([size, size], NOW_MS))
+        paths = sorted((tmp_path / "t-0").glob("0*"))
+        assert [path.suffix for path in paths] == [".index", ".log", ".timeindex"]
+        dumped = dump(jars, paths, "--print-data-log")
+    assert dumped.complaints == [] and set(dumped.files) == {named(path) for path in paths}
+    records = list(decode_all(paths[1].read_bytes()))
+    assert records_of(dumped.files[named(paths[1])]) == [shown(record) for record in records]
+    assert len(records) == 40
 
 
 def gaps(complaints: list[str]) -> dict[str, list[str]]:
