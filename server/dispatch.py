@@ -15,6 +15,7 @@ from importlib import import_module
 from types import CoroutineType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
+from barnabas.server.core.collector import without_full_collections
 from barnabas.server.core.delayed import Deferred
 from barnabas.server.core.errors import ApiError, code_of, is_expected, message_of
 from barnabas.server.core.turns import Sliced
@@ -127,6 +128,8 @@ class Dispatcher:
         elif isinstance(result, Message):
             yield from self._answer_in_steps(route, context, request, result)
         else:
+            if isinstance(result, CoroutineType):
+                result = without_full_collections(result)
             self._answer_later(route, context, request, result)
 
     def _begin(self, context: RequestContext, work: Steps[None]) -> None:

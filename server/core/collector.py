@@ -5,13 +5,15 @@ for 5,000 partitions. Reference counts free nearly all of them without it.
 """
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, TypeVar
 
 NEVER: Final = 1_000_000_000
 YOUNG: Final = 1
 MANY_PARTITIONS: Final = 500
+
+T = TypeVar("T")
 
 
 class Collector:
@@ -59,3 +61,9 @@ class Collector:
 
 
 COLLECTOR: Final = Collector()
+
+
+async def without_full_collections(work: Awaitable[T]) -> T:
+    """Await the handling of a large request."""
+    with COLLECTOR.no_full_collections():
+        return await work

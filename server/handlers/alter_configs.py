@@ -5,12 +5,14 @@
 * Topics: INVALID_CONFIG with the reason; brokers: INVALID_REQUEST. Loggers only incrementally.
 """
 
+from functools import partial
+
 from barnabas.server.core.turns import each
 from barnabas.server.handlers import Versions
 from barnabas.server.requests.context import RequestContext
 from barnabas.server.settings.changes.alter import Change
 from barnabas.server.settings.changes.alterations import Alteration, Operation
-from barnabas.server.settings.changes.requests import alter_all, refused, responses
+from barnabas.server.settings.changes.requests import alter_all, refused, response, responses
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.alter_configs import (
     AlterConfigsRequest,
@@ -31,7 +33,8 @@ async def handle(request: AlterConfigsRequest, context: RequestContext) -> Alter
         )
     )
     outcomes = await alter_all(context.broker, changes)
-    return AlterConfigsResponse(responses=responses(AlterConfigsResourceResponse, outcomes))
+    make = partial(response, AlterConfigsResourceResponse)
+    return AlterConfigsResponse(responses=await context.broker.turns.run(each(outcomes, make)))
 
 
 def _change(resource: AlterConfigsResource, validate_only: bool) -> Change:

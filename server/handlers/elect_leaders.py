@@ -49,12 +49,12 @@ def _answer_all(
                 partition_id=index, error_code=int(fault.code), error_message=fault.message
             )
         )
-    return ElectLeadersResponse(
-        replica_election_results=[
-            ReplicaElectionResult(topic=topic, partition_result=partitions)
-            for topic, partitions in results.items()
-        ]
-    )
+    response = ElectLeadersResponse()
+    for topic, partitions in results.items():
+        answer = ReplicaElectionResult(topic=topic, partition_result=partitions)
+        response.replica_election_results.append(answer)
+        yield
+    return response
 
 
 def _wanted(request: ElectLeadersRequest, metadata: ClusterMetadata) -> Iterator[tuple[str, int]]:

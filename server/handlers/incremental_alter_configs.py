@@ -6,12 +6,14 @@
 * An operation nobody knows is INVALID_REQUEST; Kafka 3.9 fails with UNKNOWN_SERVER_ERROR.
 """
 
+from functools import partial
+
 from barnabas.server.core.turns import each
 from barnabas.server.handlers import Versions
 from barnabas.server.requests.context import RequestContext
 from barnabas.server.settings.changes.alter import Change
 from barnabas.server.settings.changes.alterations import Alteration
-from barnabas.server.settings.changes.requests import alter_all, refused, responses
+from barnabas.server.settings.changes.requests import alter_all, refused, response, responses
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.incremental_alter_configs import (
     AlterConfigsResource,
@@ -34,8 +36,9 @@ async def handle(
         )
     )
     outcomes = await alter_all(context.broker, changes)
+    make = partial(response, AlterConfigsResourceResponse)
     return IncrementalAlterConfigsResponse(
-        responses=responses(AlterConfigsResourceResponse, outcomes)
+        responses=await context.broker.turns.run(each(outcomes, make))
     )
 
 

@@ -20,6 +20,9 @@ from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 
 VERSIONS = Versions(0, 9)
+MOST_PROTOCOLS: Final = (
+    1_000  # clients offer a handful; each member's are compared with all others'
+)
 NULLABLE_PROTOCOL_SINCE: Final = 7
 Answer = JoinGroupResponse | Deferred[JoinGroupResponse]
 
@@ -35,6 +38,8 @@ def handle(
 
 def _join(request: JoinGroupRequest, context: RequestContext) -> Answer:
     is_old = context.api_version < NULLABLE_PROTOCOL_SINCE
+    if len(request.protocols) > MOST_PROTOCOLS:
+        return refuse(request, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     deferred = _NeverNull() if is_old else Deferred[JoinGroupResponse]()
     try:
         answer = context.broker.groups.join(_attempt(request, context, deferred))

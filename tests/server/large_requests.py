@@ -36,6 +36,8 @@ def large_requests(api: ApiKey, elements: int) -> Iterator[Large]:
     codec = request_class(api).at(version).reference
     for path in _paths(codec):
         request = _filled(codec, path, elements, 0)
+        if api is ApiKey.PRODUCE:
+            request.acks = 1  # else nothing is answered
         yield Large(api, version, ".".join(path), request)
 
 
@@ -76,6 +78,7 @@ def _scalar(codec: Codec, number: int) -> Any:
         return Uuid((number + 1).to_bytes(16, "big"))
     if isinstance(codec, StringCodec):
         return f"n{number}"
-    if isinstance(codec, Fixed) and codec.char == "i":
-        return number
+    if isinstance(codec, Fixed):
+        # A byte has too few values for all of them.
+        return number if codec.char == "i" else number % 100 if codec.char == "b" else None
     return None

@@ -56,12 +56,14 @@ def refused(resources: Iterable[Resource], code: ErrorCode) -> list[Outcome]:
 
 def responses(make: Callable[..., Response], outcomes: Iterable[Outcome]) -> list[Response]:
     """The outcomes as the message class of either API."""
-    return [
-        make(
-            error_code=int(outcome.code),
-            error_message=outcome.message,
-            resource_type=outcome.resource_type,
-            resource_name=outcome.resource_name,
-        )
-        for outcome in outcomes
-    ]
+    return [response(make, outcome) for outcome in outcomes]
+
+
+def response(make: Callable[..., Response], outcome: Outcome) -> Response:
+    """One of them."""
+    return make(
+        error_code=int(outcome.code),
+        error_message=outcome.message,
+        resource_type=outcome.resource_type,
+        resource_name=outcome.resource_name,
+    )

@@ -1,0 +1,107 @@
+"""Whoever asks for much waits for it alone: the others are served in between.
+
+Not a limit of time is tested: turns are made very short, and then it is counted how often a request
+was interrupted, and seen that a small one of somebody else is answered before it.
+`scripts/bench stops` says how long the longest of these pieces takes.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from barnabas.server.handlers import HANDLERS
+from barnabas.server.testing.broker import Broker
+from barnabas.wire.api import ApiKey
+from barnabas.wire.compiler import MAX_ELEMENTS_IN_STEPS
+from barnabas.wire.messages.api_versions import ApiVersionsRequest
+from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from tests.server.large_requests import Large, large_requests
+from tests.server.raw_client import RawClient
+
+ELEMENTS = 6_000
+TURN_NS = 100_000
+# One call reads or writes all of it, however much: 50,000 numbers are a millisecond. Refused
+# before anything is looked at: protocols, too many partitions at once.
+AT_ONCE = {
+    "FETCH v18 forgotten_topics_data.partitions",
+    "CREATE_TOPICS v7 topics.assignments",
+    "CREATE_TOPICS v7 topics.assignments.broker_ids",
+    "CREATE_PARTITIONS v3 topics.assignments",
+    "CREATE_PARTITIONS v3 topics.assignments.broker_ids",
+    "DESCRIBE_LOG_DIRS v5 topics.partitions",
+    "LIST_CONFIG_RESOURCES v1 resource_types",
+}
+LARGE = [each for api in HANDLERS for each in large_requests(api, ELEMENTS)]
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Broker]:
+    with Broker({"auto.create.topics.enable": "false"}) as made:
+        made.create_topic("known", 3)
+        made.call(lambda: setattr(made.server.turns, "_turn_ns", TURN_NS))
+        yield made
+
+
+def test_every_api_that_takes_many_of_something_is_here() -> None:
+    alone = {"HEARTBEAT", "SASL_HANDSHAKE", "API_VERSIONS", "INIT_PRODUCER_ID"}
+    alone |= {"SASL_AUTHENTICATE", "DESCRIBE_CLUSTER"}
+    assert {api.name for api in HANDLERS} - {each.api.name for each in LARGE} == alone
+
+
+@pytest.mark.parametrize("large", [x for x in LARGE if str(x) not in AT_ONCE], ids=str)
+def test_a_large_request_is_served_in_many_turns(broker: Broker, large: Large) -> None:
+    turns = broker.server.turns
+    before = turns.interruptions
+    with RawClient(broker.port, timeout_s=60) as client:
+        client.call(large.request, large.version)
+    assert turns.interruptions - before >= 4
+
+
+@pytest.mark.parametrize("api", ["PRODUCE", "FETCH", "LIST_OFFSETS", "METADATA", "OFFSET_FETCH"])
+def test_a_small_request_overtakes_a_large_one(broker: Broker, api: str) -> None:
+    large = next(large_requests(ApiKey[api], 20_000))
+    turns = broker.server.turns
+    answered = broker.requests
+    with RawClient(broker.port, timeout_s=60) as client, RawClient(broker.port, "small") as small:
+        before = turns.interruptions
+        client.send(large.request, large.version)
+        while broker.call(lambda: turns.interruptions) == before:
+            pass  # until it has begun
+        small.call(ApiVersionsRequest(), 0)
+        client.receive()
+    order = [seen.api.name for seen in list(answered)[-2:]]
+    assert order == ["API_VERSIONS", api]
+
+
+def test_requests_behind_a_large_one_keep_their_order(broker: Broker) -> None:
+    """What comes on the same connection waits, and finds its own bytes when its turn is there."""
+    many = MetadataRequest(topics=[MetadataRequestTopic(name=f"n{n}") for n in range(5_000)])
+    one = MetadataRequest(topics=[MetadataRequestTopic(name="known")])
+    with RawClient(broker.port, timeout_s=60) as client:
+        for request in (many, one, many, one):
+            client.send(request, 9)
+        counts = [[topic.name for topic in client.receive().topics] for _ in range(4)]
+    names = [f"n{n}" for n in range(5_000)]
+    assert counts == [names, ["known"], names, ["known"]]
+
+
+def test_who_leaves_while_being_served_holds_nobody_up(broker: Broker) -> None:
+    many = MetadataRequest(topics=[MetadataRequestTopic(name=f"n{n}") for n in range(20_000)])
+    for _ in range(3):
+        with RawClient(broker.port) as gone:
+            gone.send(many, 9)
+    with RawClient(broker.port, timeout_s=60) as client:
+        assert len(client.call(many, 9).topics) == 20_000
+
+
+def test_a_frame_of_too_many_elements_closes_the_connection(broker: Broker) -> None:
+    most = MAX_ELEMENTS_IN_STEPS
+    broker.call(lambda: setattr(broker.server.turns, "_turn_ns", 4_000_000))
+    for count, is_served in ((most, True), (most + 1, False)):
+        topics = [MetadataRequestTopic(name="known")] * count
+        with RawClient(broker.port, timeout_s=60) as client:
+            client.send(MetadataRequest(topics=topics), 4)
+            if is_served:
+                assert len(client.receive().topics) == count
+            else:
+                assert client.is_closed()
