@@ -13,7 +13,7 @@ from barnabas.server.broker import Broker
 from barnabas.server.core.startup import StartFailed
 from barnabas.server.registry import bodies, paths
 from barnabas.server.registry.znodes.embedded import EmbeddedStore
-from barnabas.server.registry.znodes.ensemble import Ensemble
+from barnabas.server.registry.znodes.ensemble import JOURNAL_NAME, Ensemble
 from barnabas.server.registry.znodes.store import Create, Delete
 from barnabas.server.settings.config import load_config
 from barnabas.server.testing.broker import Broker as InProcess
@@ -104,7 +104,9 @@ def test_a_start_after_a_crash_whose_leavings_cannot_be_removed_fails_with_one_s
     tmp_path: Path, refusal: Refusal
 ) -> None:
     with InProcess(data_dir=tmp_path / "live"):
-        shutil.copytree(tmp_path / "live", tmp_path / "crashed")
+        (tmp_path / "crashed").mkdir()
+        for name in (JOURNAL_NAME, "meta.properties"):
+            shutil.copy(tmp_path / "live" / name, tmp_path / "crashed")
     refusal.next("/brokers/ids", 1)
     broker = InProcess(data_dir=tmp_path / "crashed")
     with pytest.raises(StartFailed, match=r"^the registry cannot be opened: [^\n]*$"):
