@@ -183,7 +183,7 @@ class Loader(Recovery):
         start = self.log_start_offset
         self.epochs.truncate_from_end(self.log_end_offset)
         self.epochs.truncate_from_start(start)
-        self.epochs.write(self.log_end_offset)
+        self.epochs.write(None if self._epochs_are_lost else self.log_end_offset)
         self.log_start_offset = max(start, self.segments.first.base_offset)
         self.producers.remove_stray_snapshots(self.segments.base_offsets)
         try:

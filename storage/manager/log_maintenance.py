@@ -19,6 +19,7 @@ from functools import partial
 
 from barnabas.storage.directory import checkpoints
 from barnabas.storage.directory.partition_metadata import sync_topic_ids
+from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.disk.fs import remove_path, remove_tree, sync_directory
 from barnabas.storage.errors import LogDirectoryFailed, TooManyOpenFiles
 from barnabas.storage.log_config import FOREVER, LogManagerConfig
@@ -136,7 +137,7 @@ class LogMaintenance:
 
     def _sweep_closed_segments(self, now_ms: int) -> Iterator[None]:
         for directory in self._directories:
-            for log in directory.to_flush.copy():
+            for log in sorted(directory.to_flush, key=_partition_of):
                 directory.to_flush.discard(log)
                 if log.is_in_use:
                     self._flusher.flush(log, log.active_segment.base_offset)
@@ -210,7 +211,7 @@ class LogMaintenance:
         yield
 
     def _delete_files(self, directory: DataDirectory) -> None:
-        for log in list(directory.to_unlink):
+        for log in sorted(directory.to_unlink, key=_partition_of):
             paths, next_due_ms = log.take_due_files(directory.monotonic_ms)
             for path in paths:
                 self._work(directory, partial(remove_path, directory.fs, path))
@@ -258,3 +259,8 @@ class Task:
         due_ms, self._running, self.due_ms = self.due_ms, None, monotonic_ms + self.interval_ms
         if next(running, self) is not self:
             self._running, self.due_ms = running, due_ms
+
+
+def _partition_of(log: ManagedLog) -> TopicPartition:
+    """The same order each time: what a test has seen once it can see again."""
+    return log.partition

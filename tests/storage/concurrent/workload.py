@@ -246,4 +246,6 @@ def live(seed: int, most_operations: int = 120) -> History:
         error.add_note(f"seed {seed}: " + " | ".join(history.told[-40:]))
         error.add_note("last changes: " + " | ".join(history.disk.trace[-25:]))
         raise
+    finally:
+        logging.disable(logging.NOTSET)
     return history

@@ -157,10 +157,13 @@ def test_damaged_leader_epochs_are_found_in_the_batches(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1])
-def test_damaged_leader_epochs_are_spoken_of_once(tmp_path: Path, count: int) -> None:
+@pytest.mark.parametrize("cut", [False, True])
+def test_damaged_leader_epochs_are_spoken_of_once(tmp_path: Path, count: int, cut: bool) -> None:
     """Also where there is no epoch to write: a power cut may leave an empty file and no record."""
     log = open_log(tmp_path)
     fill(log, count)
+    if cut:
+        log.truncate_to(0, NOW_MS)
     log.close()
     (tmp_path / "t-0" / "leader-epoch-checkpoint").write_bytes(b"")
     log = open_log(tmp_path)
