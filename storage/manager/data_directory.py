@@ -85,6 +85,8 @@ class DataDirectory(DataDirectoryFiles):
         """Logs with set-aside files."""
         self.to_remove: deque[tuple[int, str]] = deque()
         """(due, path) of deleted partitions' directories."""
+        self._found_topic_ids: dict[TopicPartition, bytes | None] = {}
+        """Of logs that are still to be opened."""
         self.unsynced_topic_ids: list[str] = []
         """Partitions' directories in which a topic id was noted since."""
         self.name_changes = 0
@@ -157,6 +159,7 @@ class DataDirectory(DataDirectoryFiles):
             topic_id = self._read_topic_id(f"{self.path}/{partition}")
         except NotADirectoryError:
             return False
+        self._found_topic_ids[partition] = topic_id
         return is_stray(partition, topic_id)
 
     def _move_aside(self, partition: TopicPartition) -> str:
@@ -215,12 +218,13 @@ class DataDirectory(DataDirectoryFiles):
             notes[:0] = [note for note in unopened.notes if note not in notes]
             self._add_log(loader, unopened.partition)
         self._recovery_points = self._log_starts = self._high_watermarks = {}
+        self._found_topic_ids.clear()
 
     def _add_log(self, loader: Loader, partition: TopicPartition) -> ManagedLog:
         log = ManagedLog.of(loader, str(partition), full_validation=self._full_validation)
         log.data_directory = self
         log.partition = partition
-        log.topic_id = None
+        log.topic_id = self._found_topic_ids.pop(partition, None)
         log.flushed_ms = self.monotonic_ms
         if high_watermark := self._high_watermarks.get(partition, 0):
             log.update_high_watermark(high_watermark)
