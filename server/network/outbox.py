@@ -11,7 +11,7 @@ import socket
 from collections import deque
 from typing import Final, NamedTuple
 
-from barnabas.server.network.read_ahead import FileRange, is_cached
+from barnabas.server.network.read_ahead import FileRange, is_cached, read_cached
 from barnabas.wire.connection import Encoded
 
 # Heads up to this size are gathered before a send.
@@ -167,9 +167,21 @@ class Outbox:
 
 
 def _read_whole(encoded: Encoded, size: int) -> bytearray | None:
-    """All of a small answer; None if a file fails, which sending it from there will tell."""
-    try:
-        whole = bytearray(bytes(encoded))
-    except OSError:
-        return None
-    return whole if len(whole) == size else None
+    """All of a small answer if it is in memory.
+
+    None: what it has of files is sent from there, which waits for the disk, or tells that it fails.
+    """
+    head, whole = encoded.head, bytearray(size)
+    view = memoryview(whole)
+    at = last = 0
+    for cut, source in encoded.cuts:
+        end = at + cut - last
+        view[at:end] = head[last:cut]
+        at, last = end + len(source), cut
+        if hasattr(source, "fd"):
+            if not read_cached(source.fd, view[end:at], source.position):
+                return None
+        else:
+            view[end:at] = source.read()
+    view[at:] = head[last:]
+    return whole

@@ -11,6 +11,7 @@ system cannot say (EOPNOTSUPP), everything counts as cached.
 """
 
 import asyncio
+import errno
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -52,6 +53,21 @@ def is_cached(fd: int, position: int, count: int) -> bool:
     except OSError:  # it cannot be told, or not be read at all: who sends it will meet that
         return True
     return True
+
+
+def read_cached(fd: int, into: memoryview, position: int) -> bool:
+    """Fill `into` from a file, if that can be done without waiting for a disk."""
+    try:
+        return os.preadv(fd, [into], position, _NOWAIT) == len(into)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        if error.errno != errno.EOPNOTSUPP:
+            return False
+    try:  # the file system cannot say
+        return os.preadv(fd, [into], position) == len(into)
+    except OSError:
+        return False
 
 
 class ReadAhead:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.server.network import read_ahead
+from barnabas.server.network.outbox import Outbox
 from barnabas.server.network.read_ahead import (
     PAGE_BYTES,
     PROBE_EVERY_BYTES,
@@ -22,6 +23,7 @@ from barnabas.server.network.read_ahead import (
     is_cached,
 )
 from barnabas.server.testing.broker import Broker
+from barnabas.wire.connection import Encoded
 from barnabas.wire.messages.api_versions import ApiVersionsRequest
 from barnabas.wire.messages.fetch import FetchResponse
 from tests.server.raw_client import RawClient
@@ -135,6 +137,21 @@ def evict_log(broker: Broker, topic: str) -> None:
         evict(opened)
     finally:
         os.close(opened)
+
+
+@pytest.mark.parametrize("is_evicted", [True, False])
+def test_a_small_answer_is_read_on_the_loop_only_if_it_is_in_memory(
+    fd: int, is_evicted: bool
+) -> None:
+    """A cold one goes from its file, for which a thread waits; it used to be read at once."""
+    if is_evicted:
+        evict(fd)
+    here, there = socket.socketpair()
+    with here, there:
+        outbox = Outbox(here)
+        outbox.put(Encoded(bytearray(b"head"), [(4, Slice(fd, SIZE // 2, 4_000))]))
+        assert len(outbox._parts) == (2 if is_evicted else 1)
+        assert outbox.unsent_bytes == 4_004
 
 
 def test_who_waits_is_told_even_if_the_read_meets_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
