@@ -41,7 +41,11 @@ from tests.server.raw_client import RawClient
 from tests.server.records import make_batch
 
 TIMEOUT_S = 120.0
-SETTINGS = {"auto.create.topics.enable": "false", "barnabas.http.port": "0"}
+SETTINGS = {
+    "auto.create.topics.enable": "false",
+    "barnabas.http.port": "0",
+    "produce.validation": "fast",  # as a broker in a process of its own has it
+}
 Case = tuple[str, Message, int]
 
 
