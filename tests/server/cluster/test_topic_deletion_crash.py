@@ -69,8 +69,8 @@ def start_deletion(broker: Broker, bomb: Bomb, steps: int) -> bool:
         store = broker.server.registry.store
 
         def is_gone() -> bool:
-            left = broker.run(store.children(marks))
-            return not left and "t" not in metadata.topics
+            # In this order: the mark is made before the topic goes, and removed after it.
+            return "t" not in metadata.topics and not broker.run(store.children(marks))
 
         wait_until(lambda: bomb.went_off.is_set() or is_gone())
     return bomb.went_off.is_set()
