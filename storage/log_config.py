@@ -240,3 +240,4 @@ class LogManagerConfig:
     recovery_small_bytes: int = SMALL_BYTES
     recovery_child_bytes: int = WORTH_A_CHILD_BYTES
     slice_logs: int = SLICE_LOGS
+    flushes_at_once: int = 32

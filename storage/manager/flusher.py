@@ -28,6 +28,10 @@ class Flusher:
         self._stalled: list[ManagedLog] = []
         """Those of them that lacked a descriptor."""
 
+    def __len__(self) -> int:
+        """How many logs are being flushed."""
+        return len(self._waiting)
+
     def is_flushing(self, log: ManagedLog) -> bool:
         """Whether a flush of the log is in progress."""
         return log in self._waiting

@@ -138,6 +138,8 @@ class LogMaintenance:
     def _sweep_closed_segments(self, now_ms: int) -> Iterator[None]:
         for directory in self._directories:
             for log in sorted(directory.to_flush, key=_partition_of):
+                while len(self._flusher) >= self._config.flushes_at_once:
+                    yield  # each holds its files open: thousands would take all descriptors
                 directory.to_flush.discard(log)
                 if log.is_in_use:
                     self._flusher.flush(log, log.active_segment.base_offset)

@@ -278,3 +278,22 @@ def test_a_sweep_that_fails_comes_again_and_keeps_no_other_waiting(
     assert set(seen) == set(checkpoints.PERIODIC)
     monkeypatch.undo()
     manager.close()
+
+
+def test_the_flushes_of_many_rolled_logs_wait_for_one_another(tmp_path: Path) -> None:
+    """Each holds its log's files open until it is done."""
+    worker = LaterWorker()
+    manager = opened(tmp_path, worker=worker, settings=LogManagerConfig(flushes_at_once=3))
+    config = LogConfig(**SMALL)
+    logs = [manager.create(TopicPartition("many", number), config, NOW_MS) for number in range(10)]
+    for log in logs:
+        append(log, b"x")
+        log.roll(NOW_MS)
+    most = 0
+    while not all(log.recovery_point for log in logs):
+        for _ in range(20):
+            manager.background(NOW_MS + 2_000)
+        most = max(most, len(manager.maintenance._flusher))
+        worker.do_all()
+    assert most == 3
+    manager.close()
