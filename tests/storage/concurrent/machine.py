@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 from barnabas.storage.directory import checkpoints
 from barnabas.storage.directory_names import TopicPartition
+from barnabas.storage.disk.fs import exists
 from barnabas.storage.disk.open_files import FileCache
 from barnabas.storage.loading.job import LoadJob, Recovered, RecoveryFailed
 from barnabas.storage.loading.loader import Loader
@@ -202,6 +203,7 @@ class Machine:
             log = self.manager.get(TopicPartition(topic, 0))
             ledger = self.ledgers.pop(topic, None)
             if log is not None and ledger is not None and not self._is_old(log, topic):
+                self._check_recovered(log)
                 found = ledger.check(log, power_cut=self.had_power_cut)
                 ledger.is_created, ledger.is_being_deleted = True, False
                 ledger.adopt(log, found, power_cut=self.had_power_cut)
@@ -215,6 +217,16 @@ class Machine:
         self.had_power_cut = self.is_closing = False
         self.stage.is_quiet = False
         self.survive(self.mend_topics)
+
+    def _check_recovered(self, log: ManagedLog) -> None:
+        """What recovery has made anew below the recovery point is durable: no flush comes by."""
+        recovered = log.load_report.recovered_segments
+        ends = [*log.segments.base_offsets[1:], log.log_end_offset]
+        for segment, end in zip(log.segments, ends, strict=True):
+            if segment.base_offset in recovered and end <= log.recovery_point:
+                for file in segment.each_file():
+                    if exists(self.stage.fs, file.path):
+                        assert self.disk.is_sure(file.path), f"{file.path} is not durable"
 
     def _is_old(self, log: ManagedLog, topic: str) -> bool:
         """Whether a log without a synced topic id holds records of a topic before this one."""

@@ -215,6 +215,12 @@ class MemoryDisk:
         assert isinstance(node, File)
         return bytes(node.content)
 
+    def is_sure(self, path: str) -> bool:
+        """Whether a power cut would leave a file as it is now."""
+        node = self._find(path)
+        assert isinstance(node, File)
+        return node.sure == node.content
+
     def _number(self) -> int:
         self._numbers += 1
         return self._numbers
