@@ -53,6 +53,7 @@ def test_logs_are_compacted(jumped: Broker) -> None:
     jumped.create_topic("t", settings={"cleanup.policy": "compact"})
     fill(jumped, "t")
     log = next(iter(jumped.server.disks))
+    jumped.clock.advance("2 s")  # once the closed segments are flushed
     jumped.clock.advance("15 s")
     wait_until(lambda: jumped.call(lambda: bool(log.data_directory.clean_offsets)))
 

@@ -28,6 +28,7 @@ from barnabas.storage.log_config import LogConfig, LogManagerConfig
 from barnabas.storage.manager.log_manager import LogManager
 from barnabas.storage.manager.managed_log import ManagedLog
 
+from ..faulty_disk import FaultyDisk
 from ..managers import (
     NOW_MS,
     ORDERS,
@@ -82,6 +83,7 @@ def fill(log: ManagedLog, count: int = 8) -> None:
     """Two keys in turn, a segment for each record."""
     for number in range(count):
         append(log, b"%d" % number + b"x" * 120, key=b"ab"[number % 2 :][:1])
+    log.flush()
 
 
 def offsets_of(log: ManagedLog) -> list[int]:
@@ -151,6 +153,20 @@ def test_the_child_process_does_it_while_appends_go_on(tmp_path: Path) -> None:
     assert offsets_of(log) == [5, 6, 7, 8, 9]
     manager.close()
     assert manager.scheduler.fileno() is None
+
+
+def test_nothing_goes_for_the_sake_of_a_record_that_a_power_cut_may_take(tmp_path: Path) -> None:
+    disk = FaultyDisk(tmp_path)
+    worker = LaterWorker()
+    manager = opened(tmp_path, fs=disk.fs, compactor=InlineCompactor(disk.fs), worker=worker)
+    log = manager.create(ORDERS[0], COMPACT, NOW_MS)
+    fill(log)
+    append(log, b"x" * 120, key=b"a")
+    append(log, b"x" * 120, key=b"b")
+    pass_time(manager, NOW_MS)
+    assert {6, 7} <= set(offsets_of(log))  # the last that are durable
+    for directory in manager.directories:
+        directory.close_files()
 
 
 def test_only_compacted_topics_are_and_only_when_dirty_enough(tmp_path: Path) -> None:
@@ -565,6 +581,7 @@ def test_rewritten_batches_keep_their_codec(codec: str, tmp_path: Path) -> None:
     records = [Record(n, NOW_MS + n, b"ab"[n % 2 :][:1], b"y" * 150) for n in range(3)]
     log.append_as_leader(build_batch(records, codec=codec_named(codec)), 0, NOW_MS)
     append(log, b"z" * 120, key=b"other")
+    log.flush()
     pass_time(manager, NOW_MS)
     (header, *_) = walk(log.segments.first.slice(0, log.segments.first.size_bytes).read())
     assert (header.record_count, header.last_offset_delta) == (2, 2)
@@ -602,6 +619,7 @@ def test_a_topic_of_many_segments_keeps_every_key(tmp_path: Path) -> None:
     log = manager.create(ORDERS[0], config, NOW_MS)
     for number in range(60):
         append(log, b"x" * 49_000, key=b"%d" % number)
+    log.flush()
     log.update_config(replace(config, segment_bytes=1 << 30))
     pass_time(manager, NOW_MS)
     assert offsets_of(log) == list(range(60))
