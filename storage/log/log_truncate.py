@@ -61,7 +61,8 @@ class LogTruncate(LogCleanup):
             self._mend(self._active, error)
             self._active.truncate_to(offset, now_ms)
         self.log_end_offset = offset
-        self.recovery_point = min(self.recovery_point, offset)
+        # The next flush has to sync the cut as well, whatever has been rolled until then.
+        self.recovery_point = min(self.recovery_point, self._active.base_offset)
         self.log_start_offset = min(self.log_start_offset, offset)
         self.epochs.truncate_from_end(offset)
         self.epochs.write()

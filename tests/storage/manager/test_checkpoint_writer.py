@@ -146,7 +146,7 @@ def test_a_truncation_takes_the_checkpoints_back_at_once(tmp_path: Path) -> None
     assert on_disk(tmp_path, checkpoints.RECOVERY_POINT) == {ORDERS[0]: 2}
     assert on_disk(tmp_path, checkpoints.CLEANER) == {ORDERS[0]: 0}
     log.truncate_fully_and_start_at(1, NOW_MS)
-    assert on_disk(tmp_path, checkpoints.RECOVERY_POINT) == {ORDERS[0]: 1}
+    assert on_disk(tmp_path, checkpoints.RECOVERY_POINT) == {ORDERS[0]: 0}
     assert log.data_directory.clean_offsets == {}
     manager.close()
 

@@ -61,6 +61,26 @@ def test_deleting_records_does_not_make_those_before_them_durable(tmp_path: Path
     manager.close()
 
 
+def test_a_truncation_is_durable_with_what_was_flushed_behind_it_in_another_segment(
+    tmp_path: Path,
+) -> None:
+    disk = FaultyDisk(tmp_path / "data")
+    manager = opened(disk.root, fs=disk.fs)
+    log = manager.create(ORDERS[0], LogConfig(), NOW_MS)
+    for number in range(4):
+        append(log, b"%d" % number)
+    manager.flush(log)
+    log.truncate_to(2, NOW_MS)
+    log.roll(NOW_MS)
+    append(log, b"new")
+    manager.flush(log)
+    cut_power(disk, manager)
+    manager = opened(disk.root)
+    again = manager.get(ORDERS[0])
+    assert again is not None and values_of(again) == [b"0", b"1", b"new"]
+    manager.close()
+
+
 def test_segments_that_retention_took_do_not_come_back_after_a_flush(tmp_path: Path) -> None:
     disk = FaultyDisk(tmp_path / "data")
     manager = opened(disk.root, fs=disk.fs)
