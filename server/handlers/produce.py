@@ -242,9 +242,10 @@ def _when_settled(
 
     def answer() -> ProduceResponse | None:
         for partition, part, end in appended:
-            if not partition.is_leader:
-                code = lost.get(partition.key) or _why_lost(partition, context)
-                part.error_code = int(code)
+            if partition.key in lost:  # also where it has been elected again since
+                part.error_code = int(lost[partition.key])
+            elif not partition.is_leader:
+                part.error_code = int(_why_lost(partition, context))
             elif not partition.is_settled(end, acks):
                 part.error_code = int(ErrorCode.REQUEST_TIMED_OUT)
         return _unless_silent(response, request, context)

@@ -8,10 +8,11 @@ requests that wait, the groups, the metadata that clients are answered from.
 from functools import partial
 from typing import TYPE_CHECKING
 
-from barnabas.server.cluster.metadata import TopicInfo
+from barnabas.server.cluster.metadata import PartitionInfo, TopicInfo
 from barnabas.server.core.collector import COLLECTOR
 from barnabas.server.core.topic_names import OFFSETS_TOPIC
 from barnabas.storage.errors import StorageError
+from barnabas.storage.log_config import LogConfig
 from barnabas.storage.manager.data_directory import DataDirectory
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Hosting:
         self._deleted_early.clear()
 
     async def topic_changed(self, topic: TopicInfo) -> None:
-        """Lead what is ours to lead, then let clients see it."""
+        """Lead or follow what is ours, then let clients see it."""
         broker = self._broker
         old = broker.metadata.topics.get(topic.name)
         if old is not None and old.topic_id != topic.topic_id:
@@ -43,24 +44,34 @@ class Hosting:
         now_ms = broker.clock.now_ms()
         pauses = broker.turns.pauses()
         held = len(broker.replicas)
+        demoted = []
         with COLLECTOR.no_full_collections():
             for info in topic.partitions:
                 await pauses.pause()
-                if info.leader_id != broker.broker_id:
-                    continue
-                try:
-                    broker.replicas.become_leader(
-                        topic.name, topic.topic_id, info.index, config,
-                        info.leader_epoch, info.replicas, info.isr, now_ms,
-                    )  # fmt: skip
-                except StorageError as error:
-                    self._log.error("a partition cannot be opened", error=error)
+                if self._host(topic, info, config, now_ms):
+                    demoted.append((topic.name, info.index))
         COLLECTOR.grew(len(broker.replicas) - held)
         broker.metadata.set_topic(topic)
+        for key in demoted:  # told of the new leader, which is why that is known by now
+            self._answer_waiting(key)
         if topic.name == OFFSETS_TOPIC:
             self._coordinate(topic)
             broker.groups.topics_deleted(self._deleted_early)
         broker.topics.changed(topic.name)
+
+    def _host(self, topic: TopicInfo, info: PartitionInfo, config: LogConfig, now_ms: int) -> bool:
+        """Lead or follow what is ours; whether the leadership went to another broker."""
+        broker = self._broker
+        held = broker.replicas.find(topic.name, info.index)
+        if held is None and broker.broker_id not in info.replicas:
+            return False
+        led = held is not None and held.is_leader
+        try:
+            partition = broker.replicas.host(topic, info, config, now_ms)
+        except StorageError as error:
+            self._log.error("a partition cannot be opened", error=error)
+            return False
+        return led and not partition.is_leader
 
     async def topic_deleted(self, topic: TopicInfo) -> None:
         """Forget the topic, answer who waits for it, remove its files."""

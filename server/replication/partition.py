@@ -9,15 +9,19 @@ from typing import Final
 
 from barnabas.server.core.errors import ApiError
 from barnabas.server.observing.topic_metrics import TopicMetrics
+from barnabas.server.replication.states import TRANSITIONS, ReplicaEvent, ReplicaState
 from barnabas.storage.log.results import AppendInfo, ReadBound, ReadResult
 from barnabas.storage.log_config import FOREVER
 from barnabas.storage.manager.managed_log import ManagedLog
 from barnabas.storage.producers.entry import AppendOrigin
+from barnabas.storage.producers.verification import VerificationGuard
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.uuids import Uuid
 
 NO_EPOCH: Final = -1  # a request that names no leader epoch is not checked for one
 READ_COMMITTED: Final = 1
+NO_LEADER: Final = -1
+LEADER: Final = ReplicaState.LEADER
 
 
 class Partition:
@@ -33,6 +37,7 @@ class Partition:
         "local_id",
         "log",
         "replicas",
+        "state",
         "topic",
         "topic_id",
     )
@@ -54,15 +59,16 @@ class Partition:
         self.local_id = local_id
         self.log = log
         log.refuses_transactions = True  # until there is a transaction coordinator
-        self.leader_id = -1
-        self.leader_epoch = -1
+        self.state = ReplicaState.OFFLINE
+        self.leader_id = NO_LEADER
+        self.leader_epoch = NO_EPOCH
         self.replicas: Sequence[int] = ()
         self.isr: Sequence[int] = ()
 
     @property
     def is_leader(self) -> bool:
         """Whether this broker leads the partition."""
-        return self.leader_id == self.local_id
+        return self.state is LEADER
 
     def become_leader(self, leader_epoch: int, replicas: Sequence[int], isr: Sequence[int]) -> None:
         """Take over the leadership with a new epoch, or learn of a new in-sync set.
@@ -72,10 +78,29 @@ class Partition:
         """
         if leader_epoch > self.leader_epoch:
             self.log.assign_epoch(leader_epoch, self.log.log_end_offset)
-        self.leader_id = self.local_id
+        self._move(ReplicaEvent.ELECTED, self.local_id)
         self.leader_epoch = leader_epoch
         self.replicas, self.isr = replicas, isr
         self._advance_high_watermark()
+
+    def become_follower(
+        self, leader_id: int, leader_epoch: int, replicas: Sequence[int], isr: Sequence[int]
+    ) -> None:
+        """Leave the leadership to another broker, or with NO_LEADER to nobody.
+
+        The new epoch is known from here on: a client that still names the old one is fenced.
+        """
+        self._move(ReplicaEvent.DEMOTED, leader_id)
+        self.leader_epoch = leader_epoch
+        self.replicas, self.isr = replicas, isr
+
+    def went_offline(self) -> None:
+        """The partition was deleted, or its disk failed: whoever still holds this is refused."""
+        self._move(ReplicaEvent.LOST, NO_LEADER)
+
+    def _move(self, event: ReplicaEvent, leader_id: int) -> None:
+        self.state = TRANSITIONS[self.state, event]
+        self.leader_id = leader_id
 
     def check_leader(self, current_leader_epoch: int = NO_EPOCH) -> None:
         """Refuse unless this broker leads, in the epoch the request knows (KIP-320).
@@ -86,7 +111,7 @@ class Partition:
             if current_leader_epoch < self.leader_epoch:
                 raise ApiError(ErrorCode.FENCED_LEADER_EPOCH)
             raise ApiError(ErrorCode.UNKNOWN_LEADER_EPOCH)
-        if self.leader_id != self.local_id:
+        if self.state is not LEADER:
             raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
     def append(
@@ -98,12 +123,14 @@ class Partition:
         origin: AppendOrigin = AppendOrigin.CLIENT,
         one_v2_batch: bool = False,
         allow_zstd: bool = True,
+        verification_guard: VerificationGuard | None = None,
+        transaction_version: int = 0,
     ) -> AppendInfo:
-        """Append as leader; `records` is stamped in place.
+        """Append as leader; `records` is stamped in place, the rest is for `Log`.
 
         Raises ApiError, or a StorageError that says what is wrong with the records.
         """
-        if self.leader_id != self.local_id:
+        if self.state is not LEADER:
             raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         log = self.log
         isr_size = len(self.isr)
@@ -116,6 +143,8 @@ class Partition:
             origin=origin,
             one_v2_batch=one_v2_batch,
             allow_zstd=allow_zstd,
+            verification_guard=verification_guard,
+            transaction_version=transaction_version,
         )
         if isr_size == 1:
             log.maybe_increment_high_watermark(log.log_end_offset)

@@ -1,12 +1,13 @@
 """All partitions this broker holds, and the logs behind them.
 
-The controller says which partitions to lead (`become_leader`) and which to drop; handlers look
+The controller says which partitions to lead or follow (`host`) and which to drop; handlers look
 partitions up here. A partition whose data directory failed stays known, and answers
 KAFKA_STORAGE_ERROR until the directory is back.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 
+from barnabas.server.cluster.metadata import PartitionInfo, TopicInfo
 from barnabas.server.core.errors import ApiError
 from barnabas.server.observing.metrics import Metrics
 from barnabas.server.replication.partition import Partition
@@ -15,7 +16,6 @@ from barnabas.storage.errors import StorageError
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.manager.log_manager import LogManager
 from barnabas.wire.error_codes import ErrorCode
-from barnabas.wire.uuids import Uuid
 
 Key = tuple[str, int]
 
@@ -63,36 +63,36 @@ class Replicas:
             raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
-    def become_leader(
-        self,
-        topic: str,
-        topic_id: Uuid,
-        index: int,
-        config: LogConfig,
-        leader_epoch: int,
-        replicas: Sequence[int],
-        isr: Sequence[int],
-        now_ms: int,
+    def host(
+        self, topic: TopicInfo, info: PartitionInfo, config: LogConfig, now_ms: int
     ) -> Partition:
-        """Lead a partition; its log is opened, or created where there is none.
+        """Lead or follow a partition, as `info` says; its log is opened, or created.
 
         Raises StorageError: then the partition is offline here.
         """
-        key = (topic, index)
+        partition = self._held(topic, info.index, config, now_ms)
+        if info.leader_id == self._broker_id:
+            partition.become_leader(info.leader_epoch, info.replicas, info.isr)
+        else:
+            partition.become_follower(info.leader_id, info.leader_epoch, info.replicas, info.isr)
+        return partition
+
+    def _held(self, topic: TopicInfo, index: int, config: LogConfig, now_ms: int) -> Partition:
+        key = (topic.name, index)
         partition = self._partitions.get(key)
-        if partition is None:
-            try:
-                log = self._logs.create(
-                    TopicPartition(topic, index), config, now_ms, topic_id=topic_id
-                )
-            except StorageError:
-                self._offline.add(key)
-                raise
-            counts = self._metrics.topic(topic)
-            partition = Partition(topic, topic_id, index, self._broker_id, log, counts)
-            self._partitions[key] = partition
-            self._offline.discard(key)
-        partition.become_leader(leader_epoch, replicas, isr)
+        if partition is not None:
+            return partition
+        try:
+            log = self._logs.create(
+                TopicPartition(topic.name, index), config, now_ms, topic_id=topic.topic_id
+            )
+        except StorageError:
+            self._offline.add(key)
+            raise
+        counts = self._metrics.topic(topic.name)
+        partition = Partition(topic.name, topic.topic_id, index, self._broker_id, log, counts)
+        self._partitions[key] = partition
+        self._offline.discard(key)
         return partition
 
     def delete(self, topic: str, indexes: Sequence[int]) -> None:
@@ -101,7 +101,7 @@ class Replicas:
             self._offline.discard((topic, index))
             partition = self._partitions.pop((topic, index), None)
             if partition is not None:
-                partition.leader_id = -1
+                partition.went_offline()
             # A log that nobody led goes, too: after a crash, or where its directory had failed.
             self._logs.delete(TopicPartition(topic, index))
 
@@ -112,6 +112,6 @@ class Replicas:
         ]
         for partition in failed:
             del self._partitions[partition.key]
-            partition.leader_id = -1
+            partition.went_offline()
             self._offline.add(partition.key)
         return failed

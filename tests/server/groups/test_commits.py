@@ -168,7 +168,7 @@ def test_a_leader_that_moves_meanwhile_is_no_coordinator(world: World) -> None:
     waiting.sync()
     answers: list[ErrorCode] = []
     world.groups.commit("h", Committer(), {("orders", 0): CommittedOffset(5)}, answers.append)
-    partition.leader_id = 1
+    partition.become_follower(1, partition.leader_epoch + 1, (0, 1), (1,))
     world.groups.leadership.resigned(0)
     world.produces.complete(partition.key)
     assert answers == [ErrorCode.NOT_COORDINATOR]

@@ -70,9 +70,9 @@ class World:
 
     def lead(self, index: int, epoch: int) -> Partition:
         """Become leader of a partition of __consumer_offsets."""
-        partition = self.replicas.become_leader(
-            OFFSETS_TOPIC, Uuid(b"o" * 16), index, CONFIG, epoch, (0,), (0,), self.clock.now_ms()
-        )
+        info = PartitionInfo(index, 0, epoch, (0,), (0,))
+        topic = TopicInfo(OFFSETS_TOPIC, Uuid(b"o" * 16), (info,))
+        partition = self.replicas.host(topic, info, CONFIG, self.clock.now_ms())
         self.groups.leadership.elected(partition)
         return partition
 
