@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextvars import Context
 from typing import Final, TypeVarTuple
 
-from barnabas.server.network.watcher import Callback, Watcher
+from barnabas.server.network.reactor import Callback, Watcher
 
 assert sys.platform == "linux"  # what follows is typed there only
 

@@ -17,25 +17,33 @@ asyncio's as it is, and `watcher` its readers and writers.
 
 import asyncio
 import sys
+from collections.abc import Callable
+from typing import NamedTuple
 
-from barnabas.server.network.watcher import Watcher
+Callback = Callable[[], object]
 
 
-def _asyncio_watcher(loop: asyncio.AbstractEventLoop) -> Watcher:
+class Watcher(NamedTuple):
+    """How a connection waits for a socket: to be read or to be written, not for both at a time."""
+
+    watch: Callable[[int, Callback], object]
+    unwatch: Callable[[int], object]
+    watch_writable: Callable[[int, Callback], object]
+    unwatch_writable: Callable[[int], object]
+
+
+def new_event_loop() -> asyncio.AbstractEventLoop:
+    """A loop to run a broker on."""
+    if sys.platform != "linux":
+        return asyncio.new_event_loop()
+    from barnabas.server.network.epoll_loop import DirectLoop  # which stands on this module
+
+    return DirectLoop()
+
+
+def watcher(loop: asyncio.AbstractEventLoop) -> Watcher:
+    """The watcher of a loop; on one that has none of its own it does the same slower."""
+    own: Watcher | None = getattr(loop, "watcher", None)
+    if own is not None:
+        return own
     return Watcher(loop.add_reader, loop.remove_reader, loop.add_writer, loop.remove_writer)
-
-
-if sys.platform == "linux":
-    from barnabas.server.network.epoll_loop import DirectLoop
-
-    def new_event_loop() -> asyncio.AbstractEventLoop:
-        """A loop to run a broker on."""
-        return DirectLoop()
-
-    def watcher(loop: asyncio.AbstractEventLoop) -> Watcher:
-        """The watcher of a loop; on one that is not a DirectLoop it does the same slower."""
-        return loop.watcher if isinstance(loop, DirectLoop) else _asyncio_watcher(loop)
-
-else:
-    new_event_loop = asyncio.new_event_loop
-    watcher = _asyncio_watcher
