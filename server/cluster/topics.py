@@ -5,6 +5,7 @@ The registry is told what is wanted; the controller sees it and gives the partit
 """
 
 import asyncio
+import contextlib
 import random
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -13,10 +14,11 @@ from barnabas.server.cluster.metadata import INTERNAL_TOPICS, ClusterMetadata
 from barnabas.server.core.clock import Clock
 from barnabas.server.core.errors import ApiError
 from barnabas.server.core.topic_names import name_fault
-from barnabas.server.registry.errors import TopicExists
+from barnabas.server.registry.configs import MOST_TRIES
+from barnabas.server.registry.errors import TopicExists, VersionConflict
 from barnabas.server.registry.placement import ImpossiblePlacement, assign_replicas
 from barnabas.server.registry.registry import Registry
-from barnabas.server.registry.topics import colliding_topics
+from barnabas.server.registry.topics import Topic, colliding_topics
 from barnabas.server.settings.config import BrokerConfig
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.uuids import Uuid
@@ -158,19 +160,31 @@ class Topics:
         *,
         validate_only: bool = False,
     ) -> None:
-        """Bring a topic to `count` partitions, with given replicas or placed. Raises ApiError."""
+        """Bring a topic to `count` partitions, with given replicas or placed. Raises ApiError.
+
+        If somebody else changes the topic at the same time, this is judged anew by what it has
+        become: to that count perhaps.
+        """
+        for _ in range(MOST_TRIES):
+            topic = await self._read(name)
+            assignment = topic.assignment
+            added = plan_partitions(assignment.replicas, count, manual, self._metadata)
+            if validate_only:
+                return
+            grown = assignment._replace(replicas={**assignment.replicas, **added})
+            with contextlib.suppress(VersionConflict):
+                changed = topic._replace(assignment=grown)
+                return await self._registry.topics.write_assignment(name, changed)
+        raise ApiError(ErrorCode.REQUEST_TIMED_OUT, f"Topic '{name}' is changed all the time.")
+
+    async def _read(self, name: str) -> Topic:
         is_legal = name_fault(name) is None
         topic = await self._registry.topics.read(name) if is_legal else None
         if topic is None:
             raise ApiError(
                 ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist."
             )
-        assignment = topic.assignment
-        added = plan_partitions(assignment.replicas, count, manual, self._metadata)
-        if not validate_only:
-            replicas = {**assignment.replicas, **added}
-            grown = assignment._replace(replicas=replicas)
-            await self._registry.topics.write_assignment(name, grown)
+        return topic
 
     async def mark_for_deletion(self, name: str) -> None:
         """Ask for a topic's deletion. Raises ApiError."""

@@ -54,6 +54,7 @@ REGISTRY_CODES: dict[type[Exception], ErrorCode] = {
     store.SessionExpired: ErrorCode.NOT_CONTROLLER,
     registry.ControllerMoved: ErrorCode.STALE_CONTROLLER_EPOCH,
     registry.BrokerIdTaken: ErrorCode.DUPLICATE_BROKER_REGISTRATION,
+    registry.VersionConflict: ErrorCode.REQUEST_TIMED_OUT,  # retriable: nothing has happened
     registry.TopicExists: ErrorCode.TOPIC_ALREADY_EXISTS,
     registry.UnknownTopic: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
 }

@@ -16,6 +16,10 @@ class BrokerIdTaken(RegistryError):
         super().__init__(f"broker id {broker_id} is registered by another session")
 
 
+class VersionConflict(RegistryError):
+    """Somebody else has written meanwhile; the write did not happen, and may be tried anew."""
+
+
 class TopicExists(RegistryError):
     """There is a topic of this name, or one on its way out (TOPIC_ALREADY_EXISTS)."""
 

@@ -14,8 +14,10 @@ from barnabas.server.registry.bodies import TOPIC_IDS_SINCE, ProtocolVersion, To
 from barnabas.server.registry.cluster import random_uuid
 from barnabas.server.registry.configs import Configs
 from barnabas.server.registry.controller import ControllerEpoch, raise_if_moved
-from barnabas.server.registry.errors import TopicExists, UnknownTopic
+from barnabas.server.registry.errors import TopicExists, UnknownTopic, VersionConflict
 from barnabas.server.registry.znodes.store import (
+    BadVersion,
+    Create,
     Delete,
     NodeExists,
     NoNode,
@@ -96,27 +98,36 @@ class Topics:
         if await self._store.exists(path) is not None:
             raise TopicExists(f"topic {name} exists")
         topic = TopicAssignment(replicas, self._id_for(topic_id))
-        await self._configs.create(f"{configs.TOPICS}/{name}", config)
+        body, entity = bodies.encode_topic(topic), f"{configs.TOPICS}/{name}"
         try:
-            await self._store.create(path, bodies.encode_topic(topic), make_parents=True)
+            if await self._configs.create(entity, config):
+                await self._store.create(path, body, make_parents=True)
+            else:
+                # Left behind by a topic that is gone, or of one that somebody makes right now:
+                # in one transaction, so that a topic has the config of whoever made it.
+                await self._configs.update(entity, lambda _: config, Create(path, body))
         except NodeExists as error:
             raise TopicExists(f"topic {name} exists") from error
         return topic
 
     async def write_assignment(
-        self, name: str, topic: TopicAssignment, epoch: ControllerEpoch | None = None
+        self, name: str, changed: Topic, epoch: ControllerEpoch | None = None
     ) -> None:
-        """Replace a topic's assignment: to add partitions (any broker) or to move replicas.
+        """Replace an assignment that still has the version it was read at.
 
-        The controller writes with its epoch. Raises UnknownTopic, ControllerMoved.
+        To add partitions (any broker) or to move replicas (the controller, with its epoch).
+        Raises VersionConflict, UnknownTopic, ControllerMoved.
         """
-        write = SetData(paths.topic(name), bodies.encode_topic(topic))
+        body = bodies.encode_topic(changed.assignment)
+        write = SetData(paths.topic(name), body, changed.znode_version)
         try:
             await self._store.multi([write] if epoch is None else epoch.fence(write))
         except ZnodeError as error:
             raise_if_moved(error)
             if isinstance(error, NoNode):
                 raise UnknownTopic(f"there is no topic {name}") from error
+            if isinstance(error, BadVersion):
+                raise VersionConflict(f"the assignment of topic {name} has changed") from error
             raise
 
     async def mark_for_deletion(self, name: str) -> None:

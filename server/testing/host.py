@@ -167,7 +167,7 @@ class Host:
         await broker.registry.consumers.delete_all()
         configs = broker.registry.configs
         for name in await configs.read_all(BROKERS):
-            await configs.write(f"{BROKERS}/{name}", {})
+            await configs.update(f"{BROKERS}/{name}", lambda _: {})
             await configs.notify(f"{BROKERS}/{name}")
         await broker.live_settings.catch_up()
 

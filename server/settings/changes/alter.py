@@ -4,7 +4,7 @@ This broker has put a change in force when `alter_resource` returns; others when
 has told them. Codes and most of the words are those of Kafka's ZkAdminManager.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING
 
 from barnabas.server.core.errors import ApiError
@@ -76,11 +76,13 @@ async def _alter_topic(broker: "Broker", name: str, change: Change) -> None:
         raise ApiError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
     if name not in broker.metadata.topics:
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
-    path = topic_path(name)
-    wanted = change.topic(await broker.registry.configs.read(path))
-    check_topic_settings(wanted, broker.config)
-    if not change.validate_only:
-        await _write(broker, path, wanted)
+
+    def altered_settings(own: dict[str, str]) -> dict[str, str]:
+        wanted = change.topic(own)
+        check_topic_settings(wanted, broker.config)
+        return wanted
+
+    await _alter(broker, topic_path(name), altered_settings, change.validate_only)
 
 
 async def _alter_broker(broker: "Broker", name: str, change: Change) -> None:
@@ -90,18 +92,20 @@ async def _alter_broker(broker: "Broker", name: str, change: Change) -> None:
             ErrorCode.INVALID_REQUEST,
             f"Unexpected broker id, expected {broker.broker_id}, but received {name}",
         )
-    path = broker_path(broker_id)
-    wanted = change.broker(await broker.registry.configs.read(path))
-    try:
-        if broker_id is None:
-            broker.config.check_dynamic(default=wanted)
-        else:
-            broker.config.check_dynamic(broker=wanted)
-    except ConfigError as error:
-        raise ApiError(ErrorCode.INVALID_REQUEST, str(error)) from None
-    _refuse_secrets(wanted)
-    if not change.validate_only:
-        await _write(broker, path, wanted)
+
+    def altered_settings(own: dict[str, str]) -> dict[str, str]:
+        wanted = change.broker(own)
+        try:
+            if broker_id is None:
+                broker.config.check_dynamic(default=wanted)
+            else:
+                broker.config.check_dynamic(broker=wanted)
+        except ConfigError as error:
+            raise ApiError(ErrorCode.INVALID_REQUEST, str(error)) from None
+        _refuse_secrets(wanted)
+        return wanted
+
+    await _alter(broker, broker_path(broker_id), altered_settings, change.validate_only)
 
 
 def _refuse_secrets(wanted: Mapping[str, str]) -> None:
@@ -136,9 +140,19 @@ def _alter_loggers(broker: "Broker", name: str, change: Change) -> None:
         broker.log_levels.change(levels)
 
 
-async def _write(broker: "Broker", path: str, wanted: dict[str, str]) -> None:
-    await broker.registry.configs.write(path, wanted)
-    await broker.registry.configs.notify(path)
+async def _alter(
+    broker: "Broker",
+    path: str,
+    altered_settings: Callable[[dict[str, str]], dict[str, str]],
+    validate_only: bool,
+) -> None:
+    """Judge and write; judged anew where another broker has changed the same meanwhile."""
+    configs = broker.registry.configs
+    if validate_only:
+        altered_settings(await configs.read(path))
+        return
+    await configs.update(path, altered_settings)
+    await configs.notify(path)
     await broker.live_settings.catch_up()
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from barnabas.server.registry.topics import Topic
 from barnabas.server.testing.broker import Broker
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.create_partitions import (
@@ -13,6 +14,7 @@ from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopi
 from tests.server.admin import create, new_topic
 from tests.server.raw_client import RawClient
 from tests.server.records import make_batch, produce
+from tests.server.waiting import wait_until
 
 Manual = list[list[int]] | None
 
@@ -154,3 +156,26 @@ def test_a_name_that_no_topic_can_have(client: RawClient, name: str) -> None:
     outcome = grow(client, (name, 3, None))
     unknown = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     assert outcome == [(name, unknown, f"The topic '{name}' does not exist.")]
+
+
+@pytest.mark.parametrize(("others", "code"), [(2, 0), (3, ErrorCode.INVALID_PARTITIONS)])
+def test_what_another_broker_adds_at_the_same_time_counts(
+    broker: Broker, client: RawClient, monkeypatch: pytest.MonkeyPatch, others: int, code: int
+) -> None:
+    name = f"shared-{others}"
+    create(client, new_topic(name))
+    topics, counts = broker.server.registry.topics, [others]
+    read, write = topics.read, topics.write_assignment
+
+    async def after_another(name: str, changed: Topic, epoch: None = None) -> None:
+        if counts:
+            count, found = counts.pop(), await read(name)
+            assert found is not None
+            grown = found.assignment._replace(replicas={index: [0] for index in range(count)})
+            await write(name, found._replace(assignment=grown))
+        await write(name, changed, epoch)
+
+    monkeypatch.setattr(topics, "write_assignment", after_another)
+    ((_, answer, _),) = grow(client, (name, 3, None))
+    assert answer == code
+    wait_until(lambda: leaders(client, name) == [0] * 3)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from barnabas.server.registry.configs import StoredConfig
 from barnabas.server.testing.broker import Broker
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.incremental_alter_configs import AlterConfigsResource
@@ -190,3 +191,22 @@ def test_log_levels_last_until_a_restart() -> None:
         broker.restart()
         with RawClient(broker.port) as client:
             assert value(client, LOGGER, "0", "controller") == "ERROR"
+
+
+def test_what_another_broker_sets_at_the_same_time_is_kept(
+    broker: Broker, client: RawClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(client, new_topic("shared"))
+    configs = broker.server.registry.configs
+    read, others = configs.read_versioned, [{"retention.ms": "7"}]
+
+    async def then_another(path: str) -> StoredConfig:
+        stored = await read(path)
+        if others:
+            await configs.write(path, others.pop())
+        return stored
+
+    monkeypatch.setattr(configs, "read_versioned", then_another)
+    assert alter(client, resource(TOPIC, "shared", ("flush.ms", SET, "5"))) == [(0, None)]
+    assert value(client, TOPIC, "shared", "flush.ms") == "5"
+    assert value(client, TOPIC, "shared", "retention.ms") == "7"

@@ -1,10 +1,15 @@
 """Configs of entities, their notifications, and the encoding of names."""
 
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
+from itertools import chain, repeat
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.server.registry.configs import desanitize, sanitize
+from barnabas.server.registry.configs import NO_ZNODE, StoredConfig, desanitize, sanitize
+from barnabas.server.registry.errors import VersionConflict
 from barnabas.server.registry.registry import Registry
 from tests.server.registry.recording import RecordingStore, kafka_wrote
 from tests.server.registry.test_topics import ruling
@@ -45,6 +50,62 @@ async def test_a_config_is_written_without_a_controller_too() -> None:
     await one.controller.resign(epoch)
     await one.configs.write("topics/t1", {"a": "1"})
     assert await one.configs.read("topics/t1") == {"a": "1"}
+
+
+async def test_a_write_that_builds_on_what_is_gone_does_not_happen() -> None:
+    _, (one, two) = await ruling(2)
+    await one.configs.write("topics/t1", {"a": "1"}, NO_ZNODE)
+    stored = await one.configs.read_versioned("topics/t1")
+    await two.configs.write("topics/t1", {"a": "2"}, stored.znode_version)
+    for version in (stored.znode_version, NO_ZNODE):
+        with pytest.raises(VersionConflict):
+            await one.configs.write("topics/t1", {"a": "3"}, version)
+    await two.configs.delete("topics/t1")
+    with pytest.raises(VersionConflict):
+        await one.configs.write("topics/t1", {"a": "3"}, stored.znode_version)
+    assert (await one.configs.read_versioned("topics/t1")).znode_version == NO_ZNODE
+
+
+def interrupted(
+    monkeypatch: pytest.MonkeyPatch, one: Registry, others: Iterator[Callable[[], Awaitable[None]]]
+) -> None:
+    """After each time that `one` reads, one of the others acts."""
+    read = one.configs.read_versioned
+
+    async def then_another(entity_path: str) -> StoredConfig:
+        stored = await read(entity_path)
+        await next(others)()
+        return stored
+
+    monkeypatch.setattr(one.configs, "read_versioned", then_another)
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+async def test_an_update_is_made_again_of_what_another_broker_wrote_meanwhile(
+    monkeypatch: pytest.MonkeyPatch, is_there: bool
+) -> None:
+    _, (one, two) = await ruling(2)
+    if is_there:
+        await one.configs.write("topics/t1", {})
+    quicker = partial(two.configs.write, "topics/t1", {"theirs": "1"})
+    interrupted(monkeypatch, one, chain([quicker], repeat(nothing)))
+    await one.configs.update("topics/t1", lambda config: {**config, "ours": "1"})
+    assert await two.configs.read("topics/t1") == {"theirs": "1", "ours": "1"}
+
+
+async def test_an_update_that_always_meets_another_gives_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _, (one, two) = await ruling(2)
+    quicker = partial(two.configs.write, "topics/t1", {"theirs": "1"})
+    interrupted(monkeypatch, one, repeat(quicker))
+    with pytest.raises(VersionConflict):
+        await one.configs.update("topics/t1", lambda config: {**config, "ours": "1"})
+    assert await two.configs.read("topics/t1") == {"theirs": "1"}
+
+
+async def nothing() -> None:
+    """Nobody is quicker."""
 
 
 async def test_every_broker_hears_of_a_change_once() -> None:

@@ -4,9 +4,14 @@ import pytest
 
 from barnabas.server.registry.bodies import PartitionState, TopicAssignment
 from barnabas.server.registry.controller import ControllerEpoch
-from barnabas.server.registry.errors import ControllerMoved, TopicExists, UnknownTopic
+from barnabas.server.registry.errors import (
+    ControllerMoved,
+    TopicExists,
+    UnknownTopic,
+    VersionConflict,
+)
 from barnabas.server.registry.registry import Registry
-from barnabas.server.registry.topics import colliding_topics
+from barnabas.server.registry.topics import Topic, colliding_topics
 from barnabas.wire.uuids import Uuid
 from tests.server.registry.recording import RecordingStore, kafka_wrote
 from tests.server.registry.test_cluster import registries
@@ -102,15 +107,41 @@ async def test_partitions_are_added_by_anybody_and_replicas_moved_by_the_control
     made = await one.topics.create("t1", {0: [1]}, {})
     heard = Heard()
     await one.topics.read("t1", heard.watch)
-    await two.topics.write_assignment("t1", made._replace(replicas={0: [1], 1: [2]}))
+    await two.topics.write_assignment("t1", Topic(made._replace(replicas={0: [1], 1: [2]}), 0))
     assert heard.told() == [("DATA_CHANGED", "/brokers/topics/t1")]
     moving = TopicAssignment({0: [2, 1]}, made.topic_id, {0: [2]}, {0: [1]})
-    await one.topics.write_assignment("t1", moving, epoch)
+    await one.topics.write_assignment("t1", Topic(moving, 1), epoch)
     found = await two.topics.read("t1")
     assert found is not None
     assert (found.assignment, found.znode_version) == (moving, 2)
     with pytest.raises(UnknownTopic):
-        await two.topics.write_assignment("t2", made)
+        await two.topics.write_assignment("t2", Topic(made, 0))
+
+
+async def test_of_two_that_add_partitions_at_once_the_second_is_told() -> None:
+    _, (one, two) = await ruling(2)
+    made = await one.topics.create("t1", {0: [1]}, {})
+    await one.topics.write_assignment("t1", Topic(made._replace(replicas={0: [1], 1: [1]}), 0))
+    with pytest.raises(VersionConflict):
+        await two.topics.write_assignment("t1", Topic(made._replace(replicas={0: [1], 1: [2]}), 0))
+    found = await two.topics.read("t1")
+    assert found is not None and found.assignment.replicas[1] == [1]
+
+
+async def test_of_two_that_create_a_topic_at_once_the_second_leaves_no_config(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _, (one, two) = await ruling(2)
+    create = two.configs.create
+
+    async def too_late(entity_path: str, config: dict[str, str]) -> bool:
+        await one.topics.create("t1", {0: [1]}, {"by": "one"})
+        return await create(entity_path, config)
+
+    monkeypatch.setattr(two.configs, "create", too_late)
+    with pytest.raises(TopicExists):
+        await two.topics.create("t1", {0: [2]}, {"by": "two"})
+    assert await two.configs.read("topics/t1") == {"by": "one"}
 
 
 async def test_a_former_controller_writes_nothing() -> None:
@@ -120,7 +151,7 @@ async def test_a_former_controller_writes_nothing() -> None:
     await one.controller.resign(former)
     assert await two.controller.elect(2, 2) is not None
     with pytest.raises(ControllerMoved):
-        await one.topics.write_assignment("t1", made, former)
+        await one.topics.write_assignment("t1", Topic(made, 0), former)
     with pytest.raises(ControllerMoved):
         await one.topics.delete("t1", former)
     assert len(await two.partitions.read([("t1", p) for p in THREE])) == 3
