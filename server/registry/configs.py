@@ -5,12 +5,12 @@ An entity is named by its path below /config: `topics/t1`, `brokers/1`, `brokers
 are percent-encoded (`sanitize`), topics and brokers need no encoding.
 
 A write names the version it builds on, so that of two brokers that change one entity at once
-none undoes what the other did: the second looks again (`update`). It carries a check of /controller, so that it cannot slip in while the cluster is handed
-over to KRaft, as Kafka 3.4 and later do; with no controller it goes without. After a change of
-an existing entity a notification is due (`notify`); creating a topic needs none.
+none undoes what the other did: the second looks again (`update`). It carries a check of
+/controller, so that it cannot slip in while the cluster is handed over to KRaft, as Kafka 3.4 and
+later do; with no controller it goes without. After a change of an existing entity a notification
+is due (`notify`); creating a topic needs none.
 """
 
-import contextlib
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
