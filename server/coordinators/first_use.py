@@ -1,4 +1,4 @@
-"""The first use of groups makes __consumer_offsets.
+"""The first use of a coordinator makes its topic.
 
 Kafka refuses requests until the topic is there, and clients come again a little later. Here
 whoever is first waits for it instead, some milliseconds on the embedded registry; only if it
@@ -11,26 +11,27 @@ from typing import TypeVar
 
 from barnabas.server.core.delayed import Deferred
 from barnabas.server.core.errors import REFUSALS
-from barnabas.server.core.topic_names import OFFSETS_TOPIC
 from barnabas.server.requests.context import RequestContext
 
 R = TypeVar("R")
 CREATION_TIMEOUT_MS = 5_000
 
 
-def is_first_use(context: RequestContext) -> bool:
+def is_first_use(context: RequestContext, topic: str) -> bool:
     """Whether the topic is still to be made."""
-    return OFFSETS_TOPIC not in context.broker.metadata.topics
+    return topic not in context.broker.metadata.topics
 
 
-async def after_creation(context: RequestContext, serve: Callable[[], R | Deferred[R]]) -> R:
-    """Make the topic, then serve the request."""
+async def after_creation(
+    context: RequestContext, topic: str, serve: Callable[[], R | Deferred[R]]
+) -> R:
+    """Make the topic, then serve the request, whether there is one or not."""
     try:
         topics = context.broker.topics
-        if not await topics.ensure_internal(OFFSETS_TOPIC):
-            await topics.wait_until_served(OFFSETS_TOPIC, CREATION_TIMEOUT_MS)
+        if not await topics.ensure_internal(topic):
+            await topics.wait_until_served(topic, CREATION_TIMEOUT_MS)
     except REFUSALS as error:
-        context.broker.log.warn("cannot create __consumer_offsets", error=error)
+        context.broker.log.warn(f"cannot create {topic}", error=error)
     answer = serve()
     return await _given(answer) if isinstance(answer, Deferred) else answer
 

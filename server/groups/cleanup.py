@@ -6,23 +6,23 @@ waits for its replication.
 
 from collections.abc import Iterable
 
+from barnabas.server.coordinators.writer import KeyAndValue, Writer
 from barnabas.server.core.clock import Clock
 from barnabas.server.core.errors import ApiError
 from barnabas.server.groups.counts import GroupCounts
 from barnabas.server.groups.expiry import expired_offsets, is_forgettable
 from barnabas.server.groups.group import CONSUMER, Group
-from barnabas.server.groups.leadership import RELEASE_THAT_KEEPS_GROUPS
 from barnabas.server.groups.offsets import TopicPartition
 from barnabas.server.groups.rebalance import Rebalance
 from barnabas.server.groups.records import encode_group_key, encode_offset_key
 from barnabas.server.groups.states import GroupEvent, GroupState
-from barnabas.server.groups.writer import KeyAndValue, Writer
 from barnabas.server.observing.logs import Log
 from barnabas.server.settings.config import BrokerConfig
 from barnabas.wire.error_codes import ErrorCode
 
 MINUTE_MS = 60_000
 RELEASE_OF_TOMBSTONES = 4
+RELEASE_THAT_KEEPS_GROUPS = 4
 
 
 class Cleanup:

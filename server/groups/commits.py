@@ -8,6 +8,7 @@ Commits of a transaction are written at once and wait for the transaction's end 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from barnabas.server.coordinators.writer import KeyAndValue, Writer
 from barnabas.server.core.errors import ApiError
 from barnabas.server.groups.counts import GroupCounts
 from barnabas.server.groups.group import Group
@@ -21,7 +22,6 @@ from barnabas.server.groups.records import (
 from barnabas.server.groups.sessions import Sessions
 from barnabas.server.groups.states import GroupState
 from barnabas.server.groups.validation import require_generation, require_member
-from barnabas.server.groups.writer import KeyAndValue, Writer
 from barnabas.server.settings.config import BrokerConfig
 from barnabas.storage.batch.header import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from barnabas.wire.error_codes import ErrorCode

@@ -12,26 +12,26 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from barnabas.server.cluster.metadata import ClusterMetadata
-from barnabas.server.coordinators.partitioning import partition_for
+from barnabas.server.coordinators.leadership import Leadership
+from barnabas.server.coordinators.shards import Shards
 from barnabas.server.core.clock import Clock, Timer
 from barnabas.server.core.delayed import Delayed
 from barnabas.server.core.errors import ApiError
-from barnabas.server.core.topic_names import OFFSETS_TOPIC
 from barnabas.server.groups.counts import GroupCounts
-from barnabas.server.groups.leadership import Leadership
-from barnabas.server.groups.shards import Shard, Shards
+from barnabas.server.groups.shard import GroupShard, offsets_topic
 from barnabas.server.observing.logs import Log
+from barnabas.server.replication.partition import Partition
 from barnabas.server.settings.config import BrokerConfig
 from barnabas.wire.error_codes import ErrorCode
 
 if TYPE_CHECKING:
+    from barnabas.server.coordinators.writer import Flush
     from barnabas.server.groups import joining, syncing
     from barnabas.server.groups.commits import Committer
     from barnabas.server.groups.group import Group
     from barnabas.server.groups.joining import JoinAttempt
     from barnabas.server.groups.offsets import Commits, TopicPartition
     from barnabas.server.groups.services import Services
-    from barnabas.server.groups.writer import Flush
     from barnabas.wire.messages.heartbeat import HeartbeatRequest
     from barnabas.wire.messages.sync_group import SyncGroupRequest
 
@@ -53,12 +53,12 @@ class GroupCoordinator:
     ) -> None:
         self._config = config
         self._clock = clock
-        self._metadata = metadata
-        self.counts = GroupCounts()
-        self._parts = (config, clock, produces, fetches, flush, self.counts, log)
-        self.shards = Shards()
-        self.leadership = Leadership(self.shards, config, clock, lambda: self._services, log)
         self._log = log
+        self.counts = GroupCounts()
+        topic = offsets_topic(config)
+        self._parts = (topic, config, clock, produces, fetches, flush, self.counts, log)
+        self.shards: Shards[GroupShard] = Shards(topic, metadata)
+        self.leadership = Leadership(topic, self.shards, self._make_shard, clock, log)
         self._check_timer: Timer | None = None
         self._slice_timer: Timer | None = None
 
@@ -67,6 +67,9 @@ class GroupCoordinator:
         from barnabas.server.groups.services import Services
 
         return Services(*self._parts)
+
+    def _make_shard(self, partition: Partition) -> GroupShard:
+        return GroupShard(partition, lambda: self._services)
 
     def expect_members(self) -> None:
         """Somebody asks for a coordinator, and will come back for more: be ready by then."""
@@ -85,13 +88,13 @@ class GroupCoordinator:
         for timer in (self._check_timer, self._slice_timer):
             if timer is not None:
                 timer.cancel()
-        for group in self.shards.groups():
+        for group in self.all_groups():
             self._services.rebalance.stop(group)
 
     def _check_expiry(self) -> None:
         self.start()
         if self._slice_timer is None:
-            self._expire_some(self.shards.groups())
+            self._expire_some(self.all_groups())
 
     def _expire_some(self, groups: Iterator[Group]) -> None:
         """Look at groups for a few milliseconds, then let others run, until all were seen."""
@@ -106,15 +109,14 @@ class GroupCoordinator:
                 self._slice_timer = self._clock.call_later(1, lambda: self._expire_some(groups))
                 return
 
-    @property
-    def partition_count(self) -> int:
-        """Partitions of __consumer_offsets: as many as it has, or would get."""
-        topic = self._metadata.topics.get(OFFSETS_TOPIC)
-        return len(topic.partitions) if topic else self._config.offsets_topic_num_partitions
-
     def partition_of(self, group_id: str) -> int:
         """The partition of __consumer_offsets that the group belongs to."""
-        return partition_for(group_id, self.partition_count)
+        return self.shards.partition_of(group_id)
+
+    def all_groups(self) -> Iterator[Group]:
+        """Every group of every loaded shard."""
+        for shard in self.shards.active():
+            yield from tuple(shard.groups.values())
 
     # Members.
 
@@ -203,10 +205,7 @@ class GroupCoordinator:
         for index in partitions:
             shard = self.shards.find(index)
             if shard is not None and shard.is_active:
-                for group_id in shard.open_transactions.pop(producer_id, ()):
-                    group = shard.groups.get(group_id)
-                    if group is not None:
-                        group.offsets.end_transaction(producer_id, is_commit)
+                shard.end_transaction(producer_id, is_commit)
 
     def find_for_offsets(self, group_id: str) -> Group | None:
         """The group whose offsets are asked for; None if nothing is known. Raises ApiError."""
@@ -228,7 +227,7 @@ class GroupCoordinator:
         for shard in self.shards:
             if not shard.is_active:
                 shard.deleted_topics.update(names)
-        for group in self.shards.groups():
+        for group in self.all_groups():
             self._services.cleanup.remove_topics(group, names)
 
     # Administration.
@@ -243,8 +242,8 @@ class GroupCoordinator:
 
     # Looking up.
 
-    def _shard(self, group_id: str) -> Shard:
-        return self.shards.require(self.partition_of(group_id))
+    def _shard(self, group_id: str) -> GroupShard:
+        return self.shards.of(group_id)
 
     def _existing(self, group_id: str) -> Group:
         group = self._shard(group_id).groups.get(group_id)
@@ -252,7 +251,7 @@ class GroupCoordinator:
             raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND)
         return group
 
-    def _create(self, shard: Shard, group_id: str) -> Group:
+    def _create(self, shard: GroupShard, group_id: str) -> Group:
         group = self._services.new_group(group_id, shard)
         shard.groups[group_id] = group
         return group
@@ -265,7 +264,7 @@ def _named(group_id: str) -> str:
     return group_id
 
 
-def _member_group(shard: Shard, group_id: str) -> Group:
+def _member_group(shard: GroupShard, group_id: str) -> Group:
     group = shard.groups.get(group_id)
     if group is None:
         raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID)

@@ -10,7 +10,7 @@ from barnabas.server.groups.subscriptions import subscribed_topics
 from barnabas.server.groups.votes import Protocols, metadata_for, select_protocol
 
 if TYPE_CHECKING:
-    from barnabas.server.groups.shards import Shard
+    from barnabas.server.groups.shard import GroupShard
 
 CONSUMER = "consumer"
 
@@ -38,7 +38,7 @@ class Group:
         "sync_timer",
     )
 
-    def __init__(self, group_id: str, shard: "Shard", now_ms: int | None) -> None:
+    def __init__(self, group_id: str, shard: "GroupShard", now_ms: int | None) -> None:
         self.group_id = group_id
         self.shard = shard
         self.state = GroupState.EMPTY

@@ -9,6 +9,7 @@ choose the same protocol, nobody else notices (KIP-345).
 from dataclasses import dataclass
 from uuid import uuid4
 
+from barnabas.server.coordinators.writer import Writer
 from barnabas.server.core.delayed import Deferred
 from barnabas.server.core.errors import ApiError
 from barnabas.server.groups.group import Group
@@ -24,7 +25,6 @@ from barnabas.server.groups.responses import (
 from barnabas.server.groups.states import GroupState
 from barnabas.server.groups.validation import require_member
 from barnabas.server.groups.votes import Protocols
-from barnabas.server.groups.writer import Writer
 from barnabas.server.settings.config import BrokerConfig
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.join_group import JoinGroupResponse

@@ -1,14 +1,8 @@
-"""Reading a partition of __consumer_offsets back into groups.
+"""What the records of a partition of __consumer_offsets amount to, and the groups made of it.
 
-The log is replayed from its start: later records win, tombstones remove, offsets of a
-transaction take effect at its commit marker. This is Python at work on the one loop that
-everybody shares, so it goes in slices of a few milliseconds and other requests are served in
-between; small partitions are done before the first pause.
+Later records win, tombstones remove, offsets of a transaction take effect at its commit marker.
 """
 
-import asyncio
-import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from barnabas.server.groups.group import Group
@@ -22,17 +16,11 @@ from barnabas.server.groups.records import (
     decode_offset,
     restore_members,
 )
-from barnabas.server.groups.shards import Shard
+from barnabas.server.groups.shard import GroupShard
 from barnabas.server.groups.states import GroupState
-from barnabas.storage.batch.control_records import EndTransactionMarker, parse_control
-from barnabas.storage.batch.header import BatchHeader, walk
-from barnabas.storage.batch.records import Record, decode_batch
-from barnabas.storage.log.log import Log
-from barnabas.storage.log.results import ReadBound
+from barnabas.storage.batch.header import BatchHeader
+from barnabas.storage.batch.records import Record
 from barnabas.wire.messages.group_metadata_value import GroupMetadataValue
-
-SLICE_MS = 4.0
-RECORDS_BETWEEN_LOOKS = 64
 
 
 @dataclass(slots=True)
@@ -91,44 +79,7 @@ class Replay:
             self.groups[group_id] = decode_group(record.value)
 
 
-async def load(shard: Shard, buffer_bytes: int) -> Replay:
-    """Replay the shard's log, letting others run; nothing is put into the shard yet."""
-    replay = Replay()
-    slice_ends = time.monotonic() * 1000 + SLICE_MS
-    for number, (record, header) in enumerate(_records(shard.partition.log, buffer_bytes)):
-        if header.is_control:
-            marker = parse_control(record)
-            if isinstance(marker, EndTransactionMarker):
-                replay.end_transaction(header.producer_id, marker.is_commit)
-        else:
-            replay.apply(record, header)
-        if number % RECORDS_BETWEEN_LOOKS == 0 and time.monotonic() * 1000 > slice_ends:
-            await asyncio.sleep(0)
-            if shard.is_gone:
-                break
-            slice_ends = time.monotonic() * 1000 + SLICE_MS
-    return replay
-
-
-def _records(log: Log, buffer_bytes: int) -> Iterator[tuple[Record, BatchHeader]]:
-    """Every record with its batch's header, to the log's end."""
-    offset = log.log_start_offset
-    while offset < log.log_end_offset:
-        found = log.read(offset, buffer_bytes, bound=ReadBound.LOG_END).records
-        if found is None:
-            return
-        data = found.read()
-        after = offset
-        for header in walk(data, partial_tail=True):
-            for record in decode_batch(data, header):
-                yield record, header
-            after = header.next_offset
-        if after <= offset:
-            return
-        offset = after
-
-
-def install(shard: Shard, replay: Replay, *, keeps_empty: bool = False) -> list[Group]:
+def install(shard: GroupShard, replay: Replay, *, keeps_empty: bool = False) -> list[Group]:
     """Make the groups of a replay and put them into the shard.
 
     `keeps_empty`: a group is one, as in Kafka 4, from the first offset in the log to its own

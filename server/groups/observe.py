@@ -15,13 +15,13 @@ def observe_groups(groups: GroupCoordinator, metrics: Metrics) -> None:
     """Show them; everything is counted when it is asked for."""
 
     def in_state(name: str) -> int:
-        return Counter(group.state.value for group in groups.shards.groups())[name]
+        return Counter(group.state.value for group in groups.all_groups())[name]
 
     def group_count() -> int:
-        return sum(1 for _ in groups.shards.groups())
+        return sum(1 for _ in groups.all_groups())
 
     def offset_count() -> int:
-        return sum(len(group.offsets) for group in groups.shards.groups())
+        return sum(len(group.offsets) for group in groups.all_groups())
 
     metrics.gauge(f"{_MANAGER}_numgroups", "groups coordinated here", group_count)
     metrics.gauge(f"{_MANAGER}_numoffsets", "committed offsets of all groups", offset_count)

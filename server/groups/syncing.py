@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from barnabas.server.coordinators.writer import Writer
 from barnabas.server.core.clock import Clock
 from barnabas.server.core.delayed import Deferred
 from barnabas.server.core.errors import ApiError
@@ -13,7 +14,6 @@ from barnabas.server.groups.records import encode_group, encode_group_key
 from barnabas.server.groups.responses import sync_refused, synced
 from barnabas.server.groups.states import GroupEvent, GroupState
 from barnabas.server.groups.validation import require_generation, require_member
-from barnabas.server.groups.writer import Writer
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 

@@ -40,8 +40,8 @@ def handle(
     """Answer at once, or make the topic first."""
     if request.key_type == GROUP:
         context.broker.groups.expect_members()
-    if request.key_type == GROUP and is_first_use(context):
-        return after_creation(context, lambda: _answer(request, context))
+    if request.key_type == GROUP and is_first_use(context, OFFSETS_TOPIC):
+        return after_creation(context, OFFSETS_TOPIC, lambda: _answer(request, context))
     return _answer(request, context)
 
 

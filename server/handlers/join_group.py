@@ -12,6 +12,7 @@ from typing import Any, Final
 from barnabas.server.coordinators.first_use import after_creation, is_first_use
 from barnabas.server.core.delayed import Deferred
 from barnabas.server.core.errors import ApiError
+from barnabas.server.core.topic_names import OFFSETS_TOPIC
 from barnabas.server.groups.joining import JoinAttempt
 from barnabas.server.groups.responses import join_refused
 from barnabas.server.handlers import Versions
@@ -31,8 +32,8 @@ def handle(
     request: JoinGroupRequest, context: RequestContext
 ) -> Answer | Coroutine[Any, Any, JoinGroupResponse]:
     """Join; answered when the rebalance is over."""
-    if is_first_use(context):
-        return after_creation(context, lambda: _join(request, context))
+    if is_first_use(context, OFFSETS_TOPIC):
+        return after_creation(context, OFFSETS_TOPIC, lambda: _join(request, context))
     return _join(request, context)
 
 

@@ -28,12 +28,12 @@ def handle(request: ListGroupsRequest, context: RequestContext) -> Sliced[ListGr
 def _list(request: ListGroupsRequest, context: RequestContext) -> Steps[ListGroupsResponse]:
     states = {state.lower() for state in request.states_filter}
     types = {kind.lower() for kind in request.types_filter}
-    shards = context.broker.groups.shards
+    groups = context.broker.groups
     response = ListGroupsResponse()
-    if shards.is_loading:
+    if groups.shards.is_loading:
         response.error_code = int(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
     if not types or CLASSIC in types:
-        for group in tuple(shards.groups()):
+        for group in tuple(groups.all_groups()):
             if not states or group.state.value.lower() in states:
                 response.groups.append(_listed(group))
             yield

@@ -17,6 +17,7 @@ from typing import Any
 from barnabas.server.coordinators.first_use import after_creation, is_first_use
 from barnabas.server.core.delayed import Deferred
 from barnabas.server.core.errors import ApiError, code_of
+from barnabas.server.core.topic_names import OFFSETS_TOPIC
 from barnabas.server.core.turns import Sliced
 from barnabas.server.groups.commits import Committer
 from barnabas.server.groups.offsets import Commits, CommittedOffset
@@ -58,9 +59,9 @@ def _serve(request: OffsetCommitRequest, context: RequestContext) -> Steps[Answe
             _report(answers.values(), ErrorCode.INVALID_GROUP_ID)
             return response
         return _commit_to_registry(request.group_id, commits, answers, response, context)
-    if is_first_use(context):
+    if is_first_use(context, OFFSETS_TOPIC):
         return after_creation(
-            context, lambda: _commit(request, commits, answers, response, context)
+            context, OFFSETS_TOPIC, lambda: _commit(request, commits, answers, response, context)
         )
     return _commit(request, commits, answers, response, context)
 

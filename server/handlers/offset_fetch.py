@@ -16,6 +16,7 @@ from typing import Any
 
 from barnabas.server.coordinators.first_use import after_creation, is_first_use
 from barnabas.server.core.errors import ApiError
+from barnabas.server.core.topic_names import OFFSETS_TOPIC
 from barnabas.server.core.turns import Sliced, each
 from barnabas.server.groups.group import Group
 from barnabas.server.handlers import Versions
@@ -45,8 +46,8 @@ def handle(
     """Answer for every group asked about."""
     if context.api_version == 0:
         return _fetch_from_registry(request, context)
-    if is_first_use(context):
-        return after_creation(context, lambda: Sliced(_fetch_all(request, context)))
+    if is_first_use(context, OFFSETS_TOPIC):
+        return after_creation(context, OFFSETS_TOPIC, lambda: Sliced(_fetch_all(request, context)))
     return Sliced(_fetch_all(request, context))
 
 

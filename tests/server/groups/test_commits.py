@@ -12,8 +12,9 @@ from barnabas.server.groups.records import decode_key, decode_offset
 from barnabas.server.groups.states import GroupState
 from barnabas.storage.batch.header import NO_PRODUCER_ID
 from barnabas.wire.error_codes import ErrorCode
+from tests.server.coordinators.world import CONFIG
 
-from .world import CONFIG, Client, World, stable
+from .world import Client, World, stable
 
 PRODUCER = 77
 

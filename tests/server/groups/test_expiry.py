@@ -228,5 +228,5 @@ def test_4_4_lists_a_group_without_offsets_until_it_is_deleted_or_expires(
     world.clock.advance("10 min")
     assert world.groups.describe("expired") is None
     world.reload()
-    assert not list(world.groups.shards.groups())
+    assert not list(world.groups.all_groups())
     world.close()

@@ -22,7 +22,6 @@ from barnabas.server.groups.records import (
     encode_offset_key,
     restore_members,
 )
-from barnabas.server.groups.shards import Shard
 from barnabas.server.groups.subscriptions import subscribed_topics
 from barnabas.storage.batch.header import BatchHeader, walk
 from barnabas.storage.batch.records import Record, decode_batch
@@ -166,7 +165,9 @@ def test_old_keys_and_values_are_read(world: World) -> None:
     version_0 = base64.b64decode(
         "AAAACGNvbnN1bWVyAAAABwAFcmFuZ2UAAW0AAAABAAFtAAFjAAEvAAAnEAAAAAFTAAAAAUE="
     )
-    group = Group("g", Shard(0, 1, world.replicas.require("__consumer_offsets", 0)), None)
+    shard = world.groups.shards.find(0)
+    assert shard is not None
+    group = Group("g", shard, None)
     restore_members(group, decode_group(version_0))
     member = group.members.by_id["m"]
     assert (group.generation, group.members.leader_id) == (7, "m")

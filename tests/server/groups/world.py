@@ -1,14 +1,10 @@
 """A group coordinator on real logs and a clock that stands still, and members to drive it."""
 
-import asyncio
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from barnabas.server.cluster.metadata import ClusterMetadata, PartitionInfo, TopicInfo
-from barnabas.server.core.clock import ManualClock
-from barnabas.server.core.delayed import Deferred, Delayed
+from barnabas.server.core.delayed import Deferred
 from barnabas.server.core.errors import ApiError
 from barnabas.server.core.topic_names import OFFSETS_TOPIC
 from barnabas.server.groups.commits import Committer
@@ -17,15 +13,7 @@ from barnabas.server.groups.group import Group
 from barnabas.server.groups.joining import JoinAttempt
 from barnabas.server.groups.offsets import CommittedOffset
 from barnabas.server.observing.logs import Logs
-from barnabas.server.observing.metrics import Metrics
-from barnabas.server.replication.partition import Partition
-from barnabas.server.replication.replicas import Replicas
 from barnabas.server.settings.config import load_config
-from barnabas.storage.batch.header import BatchHeader, walk
-from barnabas.storage.batch.records import Record, decode_batch
-from barnabas.storage.log.results import ReadBound
-from barnabas.storage.log_config import LogConfig
-from barnabas.storage.manager.log_manager import LogManager
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.heartbeat import HeartbeatRequest
 from barnabas.wire.messages.join_group import JoinGroupResponse
@@ -34,84 +22,41 @@ from barnabas.wire.messages.sync_group import (
     SyncGroupRequestAssignment,
     SyncGroupResponse,
 )
-from barnabas.wire.uuids import Uuid
+from tests.server.coordinators.world import CoordinatorWorld
 
-CONFIG = LogConfig(cleanup_policy=("compact",))
 TOPICS = {"orders": 3, "audit": 2}
-DEADLINE_S = 30
 SESSION_MS, REBALANCE_MS = 10_000, 60_000
 SUBSCRIBED_TO_ORDERS = bytes.fromhex("0000 00000001 0006") + b"orders" + bytes.fromhex("ffffffff")
 
 
-class World:
+class World(CoordinatorWorld):
     """One coordinator; partitions of __consumer_offsets are led by broker 0 from the start."""
 
     def __init__(
         self, directory: Path, settings: Mapping[str, object] | None = None, partitions: int = 1
     ) -> None:
-        self.loop = asyncio.new_event_loop()
+        super().__init__(directory, OFFSETS_TOPIC, partitions)
         chosen = {"group.initial.rebalance.delay.ms": 0, "offsets.topic.num.partitions": partitions}
         self.config = load_config((), {**chosen, **(settings or {})})
-        self.clock = ManualClock()
-        self.disks = LogManager([str(directory)])
-        self.disks.open(lambda _: CONFIG, self.clock.now_ms())
-        self.metadata = ClusterMetadata()
-        self.replicas = Replicas(0, self.disks, lambda *_: False, Metrics())
-        self.produces = Delayed(self.clock, "Produce")
         self.groups = GroupCoordinator(
-            self.config, self.clock, self.metadata, self.produces, Delayed(self.clock, "Fetch"),
-            self.disks.flush, Logs("error").room("groups"),
+            self.config, self.clock, self.metadata, self.produces, self.fetches, self.disks.flush,
+            Logs("error").room("groups"),
         )  # fmt: skip
-        for name, count in {**TOPICS, OFFSETS_TOPIC: partitions}.items():
-            self.metadata.set_topic(_topic(name, count))
-        for index in range(partitions):
-            self.loop.run_until_complete(self._load(index, 1))
+        for name, count in TOPICS.items():
+            self.add_topic(name, count)
+        self.lead_all(self.groups.shards, self.groups.leadership)
         self.groups.start()
-
-    def lead(self, index: int, epoch: int) -> Partition:
-        """Become leader of a partition of __consumer_offsets."""
-        info = PartitionInfo(index, 0, epoch, (0,), (0,))
-        topic = TopicInfo(OFFSETS_TOPIC, Uuid(b"o" * 16), (info,))
-        partition = self.replicas.host(topic, info, CONFIG, self.clock.now_ms())
-        self.groups.leadership.elected(partition)
-        return partition
-
-    def reload(self, index: int = 0) -> None:
-        """Lose and regain the leadership of a partition, and have it loaded."""
-        epoch = self.replicas.require(OFFSETS_TOPIC, index).leader_epoch
-        self.groups.leadership.resigned(index)
-        self.loop.run_until_complete(self._load(index, epoch + 1))
-
-    async def _load(self, index: int, epoch: int) -> None:
-        self.lead(index, epoch)
-        await self.loaded()
-
-    async def loaded(self) -> None:
-        """Wait until every partition is loaded."""
-        deadline = time.monotonic() + DEADLINE_S
-        while self.groups.shards.is_loading:
-            assert time.monotonic() < deadline
-            await asyncio.sleep(0)
 
     def close(self) -> None:
         """Stop the coordinator, close the logs."""
         self.loop.run_until_complete(self.groups.stop())
-        self.loop.close()
-        self.disks.close()
+        super().close()
 
     def group(self, group_id: str = "g") -> Group:
         """A group that exists."""
         found = self.groups.describe(group_id)
         assert found is not None
         return found
-
-    def records(self, index: int = 0) -> list[tuple[BatchHeader, Record]]:
-        """Everything in one partition of __consumer_offsets."""
-        partition = self.replicas.require(OFFSETS_TOPIC, index)
-        log = partition.log
-        found = log.read(log.log_start_offset, 1 << 30, bound=ReadBound.LOG_END).records
-        data = found.read() if found is not None else b""
-        return [(header, record) for header in walk(data) for record in decode_batch(data, header)]
 
     def commit(
         self, offset: int, committer: Committer | None = None, **where: str | int
@@ -132,11 +77,6 @@ class World:
         found = self.groups.find_for_offsets(group)
         committed = found.offsets.get(topic, partition) if found else None
         return -1 if committed is None else committed.offset
-
-
-def _topic(name: str, count: int) -> TopicInfo:
-    infos = tuple(PartitionInfo(index, 0, 1, (0,), (0,)) for index in range(count))
-    return TopicInfo(name, Uuid(name.encode().ljust(16, b"-")[:16]), infos)
 
 
 @dataclass

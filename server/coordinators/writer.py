@@ -1,19 +1,18 @@
-"""Writing to __consumer_offsets: one batch per decision, told when it is safe.
+"""Writing to an internal topic: one batch per decision, told when it is safe.
 
-A batch is safe once all in-sync replicas have it, and it is flushed where the topic's
-settings ask for that; what waits for that waits at most
-`offsets.commit.timeout.ms`. Errors of the log become those that group members know:
-a leader that moved is a coordinator that moved.
+A batch is safe once all in-sync replicas have it (or as many as the topic's `required_acks`
+say), and it is flushed where the topic's settings ask for that; what waits for that waits at
+most `write_timeout_ms`. Errors of the log become those that the coordinator's clients know.
 """
 
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from barnabas.server.coordinators.shards import Shard
+from barnabas.server.coordinators.topic import CoordinatedTopic
 from barnabas.server.core.clock import Clock
 from barnabas.server.core.delayed import Delayed
 from barnabas.server.core.errors import ApiError, code_of
-from barnabas.server.groups.shards import Shard
-from barnabas.server.settings.config import BrokerConfig
 from barnabas.storage.batch.builder import build_batch
 from barnabas.storage.batch.header import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE
 from barnabas.storage.batch.records import Record
@@ -28,24 +27,19 @@ Written = Callable[[ErrorCode, int], object]
 Flush = Callable[[ManagedLog, Callable[[], object]], object]
 """Flushes a log in the background and then calls back: `LogManager.flush`."""
 
-_FROM_LOG: dict[ErrorCode, ErrorCode] = {
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
-    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
-    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
-    ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
-}
-
 
 class Writer:
-    """Appends the coordinator's batches."""
+    """Appends a coordinator's batches."""
 
     def __init__(
-        self, config: BrokerConfig, clock: Clock, produces: Delayed, fetches: Delayed, flush: Flush
+        self,
+        topic: CoordinatedTopic,
+        clock: Clock,
+        produces: Delayed,
+        fetches: Delayed,
+        flush: Flush,
     ) -> None:
-        self._config = config
+        self._topic = topic
         self._flush = flush
         self._clock = clock
         self._produces = produces
@@ -66,19 +60,18 @@ class Writer:
         now_ms = self._clock.now_ms()
         batch = build_batch(
             [Record(n, now_ms, key, value) for n, (key, value) in enumerate(records)],
-            codec=self._config.offsets_topic_compression_codec,
+            codec=self._topic.codec,
             base_sequence=base_sequence,
             producer_id=producer_id,
             producer_epoch=producer_epoch,
             is_transactional=is_transactional,
         )
-        acks = self._config.offsets_commit_required_acks
+        acks = self._topic.required_acks
         partition = shard.partition
         try:
             info = partition.append(batch, acks, now_ms, origin=AppendOrigin.COORDINATOR)
         except (ApiError, StorageError) as error:
-            code = code_of(error)
-            written(_FROM_LOG.get(code, code), -1)
+            written(self._told(code_of(error)), -1)
             return
         self._fetches.complete(partition.key)
         end = info.last_offset + 1
@@ -93,18 +86,22 @@ class Writer:
         partition = shard.partition
 
         def settle(_: object) -> None:
-            if not partition.is_leader or shard.is_gone:
+            if not partition.is_leader or shard.is_retired:
                 written(ErrorCode.NOT_COORDINATOR, -1)
             elif not partition.is_settled(end, acks):
-                written(ErrorCode.REQUEST_TIMED_OUT, -1)
+                written(self._told(ErrorCode.REQUEST_TIMED_OUT), -1)
             else:
                 written(ErrorCode.NONE, first)
 
         def is_ready(_: object) -> bool:
             return partition.is_settled(end, acks) or not partition.is_leader
 
-        timeout_ms = self._config.offsets_commit_timeout_ms
+        timeout_ms = self._topic.write_timeout_ms
         wait = self._produces.park([partition.key], timeout_ms, is_ready, lambda: None)
         wait.then(settle)
         if partition.is_flush_due(end):
             self._flush(partition.log, partial(self._produces.complete, partition.key))
+
+    def _told(self, code: ErrorCode) -> ErrorCode:
+        """What the coordinator's clients know an error as."""
+        return self._topic.errors.get(code, code)

@@ -1,0 +1,135 @@
+"""Partitions of an internal topic come and go with their leadership.
+
+One that comes is read from its log before its names are answered for; one after the other,
+while the rest of the broker goes on. One that goes takes what is kept along: whoever waits is
+sent to look for the new coordinator.
+
+One that cannot be read fails, as in Kafka 4: its names are told NOT_COORDINATOR, for a
+coordinator that does not know what was kept would have them start anew. It is read again later.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from barnabas.server.coordinators.loading import replay
+from barnabas.server.coordinators.shards import Shard, ShardEvent, Shards
+from barnabas.server.coordinators.topic import CoordinatedTopic
+from barnabas.server.core.clock import Clock
+from barnabas.server.observing.logs import Log
+from barnabas.server.replication.partition import Partition
+from barnabas.storage.errors import StorageError
+
+RELOAD_PAUSE_MS = 5_000.0
+S = TypeVar("S", bound=Shard)
+
+
+class Leadership(Generic[S]):
+    """Keeps `shards` equal to what this broker leads."""
+
+    def __init__(
+        self,
+        topic: CoordinatedTopic,
+        shards: Shards[S],
+        make_shard: Callable[[Partition], S],
+        clock: Clock,
+        log: Log,
+    ) -> None:
+        self._topic = topic
+        self._shards = shards
+        self._make_shard = make_shard
+        self._clock = clock
+        self._log = log
+        self.on_loaded: Callable[[], object] = lambda: None
+        """Called when a partition has been loaded from a log that held something."""
+        self._to_load: asyncio.Queue[S] = asyncio.Queue()
+        self._loader: asyncio.Task[None] | None = None
+        self._is_stopped = False
+
+    def elected(self, partition: Partition) -> None:
+        """This broker leads a partition: load it, unless it is known in this epoch."""
+        known = self._shards.find(partition.index)
+        if known is not None and known.leader_epoch >= partition.leader_epoch:
+            return
+        self.resigned(partition.index)
+        shard = self._make_shard(partition)
+        self._shards.put(shard)
+        if partition.log.log_start_offset == partition.log.log_end_offset:
+            self._finish(shard)
+        else:
+            self._enqueue(shard)
+
+    def resigned(self, index: int) -> None:
+        """This broker does not lead the partition any more."""
+        shard = self._shards.pop(index)
+        if shard is not None:
+            shard.move(ShardEvent.RESIGNED)
+            shard.retire()
+
+    def resigned_all(self) -> None:
+        """Nothing is led here any more."""
+        for shard in self._shards:
+            self.resigned(shard.index)
+
+    async def stop(self) -> None:
+        """Stop loading."""
+        self._is_stopped = True
+        if self._loader is not None:
+            self._loader.cancel()
+            await asyncio.gather(self._loader, return_exceptions=True)
+            self._loader = None
+
+    def _enqueue(self, shard: S) -> None:
+        """Load it when those before it are through."""
+        if self._is_stopped:
+            return
+        self._to_load.put_nowait(shard)
+        if self._loader is None:
+            self._loader = asyncio.get_running_loop().create_task(self._load_all())
+
+    async def _load_all(self) -> None:
+        while True:
+            shard = await self._to_load.get()
+            if not shard.is_retired:
+                await self._load(shard)
+
+    async def _load(self, shard: S) -> None:
+        started_ms = self._clock.monotonic_ms()
+        try:
+            await replay(shard, self._topic.load_buffer_bytes)
+        except Exception as error:  # the partitions after it are loaded all the same
+            self._failed(shard, error)
+            return
+        if shard.is_retired or not self._finish(shard):
+            return
+        keeps = self._topic.keeps
+        self._log.info(
+            f"{keeps} loaded", partition=shard.index, **{keeps: shard.count},
+            ms=round(self._clock.monotonic_ms() - started_ms),
+        )  # fmt: skip
+        self.on_loaded()
+
+    def _finish(self, shard: S) -> bool:
+        """Answer for the shard from now on; whether it can."""
+        try:
+            shard.move(ShardEvent.LOADED)
+            shard.loaded()
+        except Exception as error:
+            self._failed(shard, error)
+            return False
+        return True
+
+    def _failed(self, shard: S, error: Exception) -> None:
+        """Answer for nothing of the shard's; try again later."""
+        if shard.is_retired:
+            return
+        if not shard.has_failed:  # said once, not with every try
+            message = f"{self._topic.keeps} cannot be loaded"
+            if isinstance(error, (StorageError, OSError)):
+                self._log.error(message, partition=shard.index, error=error)
+            else:
+                self._log.unexpected(message, error, partition=shard.index)
+        shard.has_failed = True
+        shard.move(ShardEvent.UNREADABLE)
+        shard.retire()
+        self._clock.call_later(RELOAD_PAUSE_MS, lambda: self._enqueue(shard))
