@@ -9,13 +9,13 @@ Nothing is global: two brokers in one process share no state but what they are g
 import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from barnabas.server.cluster.controller import Controller
+from barnabas.server.cluster.membership import Membership, advertised
 from barnabas.server.cluster.metadata import ClusterMetadata
 from barnabas.server.cluster.producer_ids import ProducerIdPool
-from barnabas.server.cluster.registration import register
+from barnabas.server.cluster.registry_store import Opener, RegistryStore, choose_store
 from barnabas.server.cluster.strays import stray_finder
 from barnabas.server.cluster.topics import Topics
 from barnabas.server.core.clock import Clock, LoopClock
@@ -37,7 +37,7 @@ from barnabas.server.observing.sources import observe, serve_observations
 from barnabas.server.poses import served_versions
 from barnabas.server.registry.errors import RegistryError
 from barnabas.server.registry.registry import Registry
-from barnabas.server.registry.znodes.ensemble import JOURNAL_NAME, Ensemble
+from barnabas.server.registry.znodes.ensemble import Ensemble
 from barnabas.server.registry.znodes.journal import JournalCorrupt
 from barnabas.server.registry.znodes.store import ZnodeError
 from barnabas.server.replication.fetch_sessions import FetchSessions
@@ -110,9 +110,10 @@ class Broker:
         self.is_serving = False
         self.http: HttpServer | None = None
         self._shared_ensemble = ensemble
-        self._own_ensemble: Ensemble | None = None
+        self._registry_store: RegistryStore | None = None
         # What stands on the registry is made when that is open.
         self.registry: Registry
+        self.membership: Membership
         self.topic_settings: TopicSettings
         self.replicas: Replicas
         self.topics: Topics
@@ -122,10 +123,10 @@ class Broker:
     async def start(self) -> None:
         """Bring the broker up. Raises StartFailed with what to do about it."""
         refuse_unsupported(self.config)
+        open_store = choose_store(self.config, self._shared_ensemble)
         await self._serve_http()  # first of all: /health answers 503 while logs are loaded
         try:
-            self._take_disks()
-            self._make_parts()
+            self._make_parts(self._take_disks(open_store))
         except BaseException:
             await self._stop_http()
             raise
@@ -144,7 +145,8 @@ class Broker:
             logs_are_open = True
             self._show()
             bind_listeners(self)
-            await register(self)
+            endpoints = advertised(self.config, self.listeners)
+            await self.membership.join(endpoints, self.config.broker_rack)
             await self.controller.start()
             self.hosting.started()
         except BaseException as error:
@@ -188,18 +190,12 @@ class Broker:
 
     # Parts of starting.
 
-    def _take_disks(self) -> None:
+    def _take_disks(self, open_store: Opener) -> RegistryStore:
         """Lock the data directories and open the registry, which lies in the first of them."""
         try:
             lock_disks(self.disks)
-            if self._shared_ensemble is None:
-                path = Path(self.config.data_dirs[0]) / JOURNAL_NAME
-                run = self.log_keeper.run
-                self._own_ensemble = Ensemble(
-                    self.clock.now_ms, path,
-                    worker=run if self.config.barnabas_registry_sync else None, rewriter=run,
-                    monotonic_ms=self.clock.monotonic_ms,
-                )  # fmt: skip
+            self._registry_store = open_store(self.clock, self.log_keeper.run)
+            return self._registry_store
         except (JournalCorrupt, ZnodeError, OSError) as error:
             self._let_go()
             raise StartFailed(f"the registry cannot be opened: {error}") from None
@@ -207,15 +203,16 @@ class Broker:
             self._let_go()
             raise
 
-    def _make_parts(self) -> None:
+    def _make_parts(self, store: RegistryStore) -> None:
         """Make what stands on the registry."""
 
         def is_known(topic: str, index: int) -> bool:
             return self.metadata.partition(topic, index) is not None
 
-        ensemble = self._shared_ensemble or self._own_ensemble
-        assert ensemble is not None
-        self.registry = registry = Registry(ensemble.connect())
+        self.registry = registry = Registry(store.session)
+        self.membership = Membership(
+            self.broker_id, registry, self.metadata, self.clock, self.logs.room("registry")
+        )
         self.topic_settings = TopicSettings(
             registry.configs, self.config, self.logs.room("settings")
         )
@@ -224,7 +221,7 @@ class Broker:
         self.topics = Topics(registry, self.metadata, self.config, self.clock)
         self.controller = Controller(
             self.broker_id, registry, self.metadata, self.hosting, self.clock,
-            self.logs.room("controller"), rejoin=partial(register, self),
+            self.logs.room("controller"), rejoin=self.membership.rejoin,
         )  # fmt: skip
 
     def _show(self) -> None:
@@ -262,7 +259,7 @@ class Broker:
             self.live_settings.stop,
             self.groups.stop,
             self.controller.stop if leaves else self.controller.abandon,
-            *((self.registry.store.close,) if leaves else ()),
+            self.registry.store.close if leaves else self._abandon_registry,
             *((self.log_keeper.complete, self.disks.close) if marks_clean else ()),
             self.log_keeper.stop,
             self._let_go,
@@ -290,11 +287,15 @@ class Broker:
             delayed.cancel_all()
         self.population.close(reason)
 
+    def _abandon_registry(self) -> None:
+        if self._registry_store is not None:
+            self._registry_store.abandon()
+
     def _let_go(self) -> None:
         """Give up files, locks and timers; what has been closed stays so."""
         self.disks.abandon()
-        if self._own_ensemble is not None:
-            self._own_ensemble.close()
+        if self._registry_store is not None:
+            self._registry_store.close()
         if isinstance(self.clock, LoopClock):
             self.clock.close()
 
@@ -303,6 +304,8 @@ class Broker:
     def _sweep(self) -> None:
         self.clock.call_later(IDLE_SWEEP_MS, self._sweep, coalesces=True)
         self.population.sweep(self.clock.monotonic_ms())
+        if self._registry_store is not None:
+            self._registry_store.expire_sessions()
 
     def connection_event(self, what: str, connection: Connection | None, reason: str) -> None:
         """A listener tells of a connection that was accepted, refused or closed."""

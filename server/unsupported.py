@@ -5,12 +5,10 @@ from barnabas.server.settings.config import BrokerConfig
 
 
 def refuse_unsupported(config: BrokerConfig) -> None:
-    """Refuse what would silently not be done. Raises StartFailed."""
-    if config.zookeeper_connect:
-        raise StartFailed(
-            "Apache ZooKeeper is not supported yet; leave `zookeeper.connect` empty "
-            "and the broker keeps its registry itself"
-        )
+    """Refuse what would silently not be done; of the registry's store, `cluster.registry_store` does.
+
+    Raises StartFailed.
+    """
     for endpoint in config.endpoints:
         if endpoint.protocol != "PLAINTEXT":
             raise StartFailed(

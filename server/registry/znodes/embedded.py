@@ -146,6 +146,11 @@ class EmbeddedStore:
             self.deadline_ms = self._ensemble.monotonic_ms() + self._timeout_ms
             self._enter(SessionState.SUSPENDED)
 
+    def abandon(self) -> None:
+        """Be killed: nobody here hears of anything, and the session goes on until its timeout."""
+        self._listeners.clear()
+        self.suspend()
+
     def resume(self) -> None:
         """Find the connection again: hear what was missed, or that the session is over."""
         if self.state is not SessionState.SUSPENDED:

@@ -12,7 +12,7 @@ import functools
 from typing import TYPE_CHECKING
 
 from barnabas.server.registry.configs import BROKERS, TOPICS
-from barnabas.server.registry.znodes.store import WatchEvent, ZnodeError
+from barnabas.server.registry.znodes.store import SessionState, WatchEvent, ZnodeError
 from barnabas.server.settings.changes.resources import broker_path
 from barnabas.server.settings.topics import TOPIC_SETTINGS
 
@@ -32,6 +32,7 @@ class LiveSettings:
         self._log = broker.logs.room("settings")
         self._pass: asyncio.Task[None] | None = None
         self._is_stopped = False
+        self._watch_is_lost = False
         self._to_apply: dict[str, None] = {}
         """Entities that are known to have changed, in order."""
 
@@ -40,6 +41,7 @@ class LiveSettings:
 
         Topics' settings are read by whoever opens their logs.
         """
+        self._broker.registry.store.on_session(self._session_changed)
         await self._broker.registry.configs.changed(self._notified)
         await self._apply_broker(None)
         await self._apply_broker(self._broker.broker_id)
@@ -56,6 +58,14 @@ class LiveSettings:
 
     def _notified(self, _: WatchEvent) -> None:
         self._begin_pass(watches=True)
+
+    def _session_changed(self, state: SessionState, _: int) -> None:
+        """A session that ended took the watch along; what was written since is there to read."""
+        if state is SessionState.LOST:
+            self._watch_is_lost = True
+        elif state is SessionState.ESTABLISHED and self._watch_is_lost:
+            self._watch_is_lost = False
+            self._look_again()
 
     def _look_again(self) -> None:
         """The pass that watched has failed, so nobody is told of what comes next."""
