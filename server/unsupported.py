@@ -5,9 +5,9 @@ from barnabas.server.settings.config import BrokerConfig
 
 
 def refuse_unsupported(config: BrokerConfig) -> None:
-    """Refuse what would silently not be done; of the registry's store, `cluster.registry_store` does.
+    """Refuse what would silently not be done. Raises StartFailed.
 
-    Raises StartFailed.
+    A registry's store that is not supported is refused by `cluster.registry_store`.
     """
     for endpoint in config.endpoints:
         if endpoint.protocol != "PLAINTEXT":

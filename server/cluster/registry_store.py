@@ -31,7 +31,7 @@ class RegistryStore:
         self._ensemble.expire_sessions()
 
     def abandon(self) -> None:
-        """End as a killed process does: those that share the tree wait for the session's timeout."""
+        """End as a killed process does: who shares the tree waits for the session's timeout."""
         self.session.abandon()
 
     def close(self) -> None:
@@ -41,8 +41,10 @@ class RegistryStore:
 
 
 Opener = Callable[[Clock, "Worker"], RegistryStore]
-"""Opens the chosen store, work on the disk being done by the worker. Raises JournalCorrupt, OSError,
-ZnodeError."""
+"""Opens the chosen store; the worker does what waits for a disk.
+
+Raises JournalCorrupt, OSError, ZnodeError.
+"""
 
 
 def choose_store(config: BrokerConfig, shared: Ensemble | None) -> Opener:
