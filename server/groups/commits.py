@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from barnabas.server.coordinators.writer import KeyAndValue, Writer
 from barnabas.server.core.errors import ApiError
-from barnabas.server.groups.counts import GroupCounts
-from barnabas.server.groups.group import Group
+from barnabas.server.groups.group import Group, GroupState
+from barnabas.server.groups.members import Sessions
+from barnabas.server.groups.observe import GroupCounts
 from barnabas.server.groups.offsets import Commits
 from barnabas.server.groups.records import (
     OFFSET_VERSION,
@@ -19,9 +20,6 @@ from barnabas.server.groups.records import (
     encode_offset,
     encode_offset_key,
 )
-from barnabas.server.groups.sessions import Sessions
-from barnabas.server.groups.states import GroupState
-from barnabas.server.groups.validation import require_generation, require_member
 from barnabas.server.settings.config import BrokerConfig
 from barnabas.storage.batch.header import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from barnabas.wire.error_codes import ErrorCode
@@ -142,8 +140,8 @@ class Committing:
         if committer.generation < 0 and group.state is GroupState.EMPTY:
             return
         if committer.is_member:
-            require_member(group, committer.member_id, committer.instance_id)
-            require_generation(group, committer.generation)
+            group.require_member(committer.member_id, committer.instance_id)
+            group.require_generation(committer.generation)
         elif not is_transactional and group.state is not GroupState.EMPTY:
             # Old transactional clients do not say who they are; others must be members.
             raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID)

@@ -6,7 +6,6 @@ __consumer_offsets, once that is loaded. Everything here runs on the broker's lo
 
 from __future__ import annotations  # what the types name is imported when it is needed
 
-import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -17,7 +16,7 @@ from barnabas.server.coordinators.shards import Shards
 from barnabas.server.core.clock import Clock, Timer
 from barnabas.server.core.delayed import Delayed
 from barnabas.server.core.errors import ApiError
-from barnabas.server.groups.counts import GroupCounts
+from barnabas.server.groups.observe import GroupCounts
 from barnabas.server.groups.shard import GroupShard, offsets_topic
 from barnabas.server.observing.logs import Log
 from barnabas.server.replication.partition import Partition
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
     from barnabas.wire.messages.heartbeat import HeartbeatRequest
     from barnabas.wire.messages.sync_group import SyncGroupRequest
 
-SLICE_MS = 4.0
-
 
 class GroupCoordinator:
     """All groups of this broker."""
@@ -53,14 +50,12 @@ class GroupCoordinator:
     ) -> None:
         self._config = config
         self._clock = clock
-        self._log = log
         self.counts = GroupCounts()
         topic = offsets_topic(config)
         self._parts = (topic, config, clock, produces, fetches, flush, self.counts, log)
         self.shards: Shards[GroupShard] = Shards(topic, metadata)
         self.leadership = Leadership(topic, self.shards, self._make_shard, clock, log)
         self._check_timer: Timer | None = None
-        self._slice_timer: Timer | None = None
 
     @cached_property
     def _services(self) -> Services:
@@ -85,29 +80,15 @@ class GroupCoordinator:
     async def stop(self) -> None:
         """Stop loading and every timer; parked requests stay with their connections."""
         await self.leadership.stop()
-        for timer in (self._check_timer, self._slice_timer):
-            if timer is not None:
-                timer.cancel()
-        for group in self.all_groups():
-            self._services.rebalance.stop(group)
+        if self._check_timer is not None:
+            self._check_timer.cancel()
+        if "_services" in self.__dict__:
+            self._services.stop(self.all_groups())
 
     def _check_expiry(self) -> None:
         self.start()
-        if self._slice_timer is None:
-            self._expire_some(self.all_groups())
-
-    def _expire_some(self, groups: Iterator[Group]) -> None:
-        """Look at groups for a few milliseconds, then let others run, until all were seen."""
-        self._slice_timer = None
-        slice_ends_ms = time.monotonic() * 1000 + SLICE_MS
-        for group in groups:
-            try:
-                self._services.cleanup.expire(group)
-            except Exception as error:  # the groups after it are looked at all the same
-                self._log.unexpected("a group cannot expire", error, group=group.group_id)
-            if time.monotonic() * 1000 > slice_ends_ms:
-                self._slice_timer = self._clock.call_later(1, lambda: self._expire_some(groups))
-                return
+        if next(self.all_groups(), None) is not None:
+            self._services.removal.expire_all(self.all_groups)
 
     def partition_of(self, group_id: str) -> int:
         """The partition of __consumer_offsets that the group belongs to."""
@@ -219,7 +200,7 @@ class GroupCoordinator:
         Raises ApiError GROUP_ID_NOT_FOUND, or NON_EMPTY_GROUP for members that are no consumers.
         """
         group = self._existing(_named(group_id))
-        return self._services.cleanup.delete_offsets(group, partitions)
+        return self._services.removal.delete_offsets(group, partitions)
 
     def topics_deleted(self, names: Iterable[str]) -> None:
         """Offsets of a deleted topic mean nothing any more; those still to be loaded neither."""
@@ -228,7 +209,7 @@ class GroupCoordinator:
             if not shard.is_active:
                 shard.deleted_topics.update(names)
         for group in self.all_groups():
-            self._services.cleanup.remove_topics(group, names)
+            self._services.removal.remove_topics(group, names)
 
     # Administration.
 
@@ -238,7 +219,7 @@ class GroupCoordinator:
 
     def delete_group(self, group_id: str) -> None:
         """Delete a group without members, offsets and all. Raises ApiError."""
-        self._services.cleanup.delete_group(self._existing(group_id))
+        self._services.removal.delete_group(self._existing(group_id))
 
     # Looking up.
 

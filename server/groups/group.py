@@ -1,18 +1,76 @@
-"""One group: its state, generation, members and offsets."""
+"""One group: its state, generation, members and offsets; the states it goes through.
 
+    Empty                no members; perhaps offsets
+    PreparingRebalance   members are asked to join again, the join answers wait
+    CompletingRebalance  a new generation has begun, its leader's assignment is awaited
+    Stable               every member can have its assignment
+    Dead                 deleted, expired, or moved to another broker: nothing leads out
+
+A group starts Empty, or Stable when it is loaded with members.
+"""
+
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from barnabas.server.core.clock import Timer
-from barnabas.server.groups.members import Members
+from barnabas.server.core.errors import ApiError
+from barnabas.server.groups.members import Member, Members
 from barnabas.server.groups.offsets import Offsets
-from barnabas.server.groups.states import GroupEvent, GroupState, next_state
-from barnabas.server.groups.subscriptions import subscribed_topics
-from barnabas.server.groups.votes import Protocols, metadata_for, select_protocol
+from barnabas.server.groups.protocols import (
+    Protocols,
+    metadata_for,
+    select_protocol,
+    subscribed_topics,
+)
+from barnabas.wire.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from barnabas.server.groups.shard import GroupShard
 
 CONSUMER = "consumer"
+
+
+class GroupState(Enum):
+    """A state by the name that Kafka shows."""
+
+    EMPTY = "Empty"
+    PREPARING_REBALANCE = "PreparingRebalance"
+    COMPLETING_REBALANCE = "CompletingRebalance"
+    STABLE = "Stable"
+    DEAD = "Dead"
+
+
+class GroupEvent(Enum):
+    """What moves a group."""
+
+    REBALANCE = "a member joined, left, failed or changed what it speaks"
+    ALL_JOINED = "every member joined again, or time ran out for the rest"
+    NOBODY_LEFT = "the rebalance ended without members"
+    ASSIGNED = "the leader's assignment is written"
+    REMOVED = "the group was deleted, expired or unloaded"
+
+
+TRANSITIONS: dict[tuple[GroupState, GroupEvent], GroupState] = {
+    (GroupState.EMPTY, GroupEvent.REBALANCE): GroupState.PREPARING_REBALANCE,
+    (GroupState.STABLE, GroupEvent.REBALANCE): GroupState.PREPARING_REBALANCE,
+    (GroupState.COMPLETING_REBALANCE, GroupEvent.REBALANCE): GroupState.PREPARING_REBALANCE,
+    (GroupState.PREPARING_REBALANCE, GroupEvent.ALL_JOINED): GroupState.COMPLETING_REBALANCE,
+    (GroupState.PREPARING_REBALANCE, GroupEvent.NOBODY_LEFT): GroupState.EMPTY,
+    (GroupState.COMPLETING_REBALANCE, GroupEvent.ASSIGNED): GroupState.STABLE,
+    **{(state, GroupEvent.REMOVED): GroupState.DEAD for state in GroupState},
+}
+
+
+class ImpossibleTransition(Exception):
+    """An event that the state does not know: a bug in whoever caused it."""
+
+
+def next_state(state: GroupState, event: GroupEvent) -> GroupState:
+    """Where the event leads. Raises ImpossibleTransition."""
+    try:
+        return TRANSITIONS[state, event]
+    except KeyError:
+        raise ImpossibleTransition(f"{event.name} in state {state.value}") from None
 
 
 class Group:
@@ -92,6 +150,30 @@ class Group:
         else:
             self.protocol_name = None
             self.move(GroupEvent.NOBODY_LEFT, now_ms)
+
+    def require_member(self, member_id: str, instance_id: str | None) -> Member:
+        """The member of these ids.
+
+        Raises ApiError COORDINATOR_NOT_AVAILABLE (the group is dead), UNKNOWN_MEMBER_ID, or
+        FENCED_INSTANCE_ID when somebody else has the instance id now (KIP-345).
+        """
+        if self.is_dead:
+            raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        if instance_id is not None:
+            current_id = self.members.static.get(instance_id)
+            if current_id is None:
+                raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID)
+            if current_id != member_id:
+                raise ApiError(ErrorCode.FENCED_INSTANCE_ID)
+        member = self.members.by_id.get(member_id)
+        if member is None:
+            raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID)
+        return member
+
+    def require_generation(self, generation: int) -> None:
+        """Raises ApiError ILLEGAL_GENERATION unless it is the group's."""
+        if generation != self.generation:
+            raise ApiError(ErrorCode.ILLEGAL_GENERATION)
 
     def is_subscribed_to(self, topic: str) -> bool:
         """Whether a consumer of the group reads the topic; True if that cannot be known."""

@@ -12,8 +12,9 @@ from uuid import uuid4
 from barnabas.server.coordinators.writer import Writer
 from barnabas.server.core.delayed import Deferred
 from barnabas.server.core.errors import ApiError
-from barnabas.server.groups.group import Group
+from barnabas.server.groups.group import Group, GroupState
 from barnabas.server.groups.members import Member
+from barnabas.server.groups.protocols import Protocols
 from barnabas.server.groups.rebalance import Rebalance
 from barnabas.server.groups.records import encode_group, encode_group_key
 from barnabas.server.groups.responses import (
@@ -22,9 +23,6 @@ from barnabas.server.groups.responses import (
     joined_under_old_leader,
     sync_refused,
 )
-from barnabas.server.groups.states import GroupState
-from barnabas.server.groups.validation import require_member
-from barnabas.server.groups.votes import Protocols
 from barnabas.server.settings.config import BrokerConfig
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.join_group import JoinGroupResponse
@@ -131,7 +129,7 @@ class Joining:
             if attempt.instance_id is not None:
                 raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID)
             return self._add(group, attempt.member_id, attempt)
-        member = require_member(group, attempt.member_id, attempt.instance_id)
+        member = group.require_member(attempt.member_id, attempt.instance_id)
         if self._need_not_rebalance(group, member, attempt):
             return joined(group, member)
         return self._rejoin(group, member, attempt)

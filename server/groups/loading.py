@@ -5,7 +5,7 @@ Later records win, tombstones remove, offsets of a transaction take effect at it
 
 from dataclasses import dataclass, field
 
-from barnabas.server.groups.group import Group
+from barnabas.server.groups.group import Group, GroupState
 from barnabas.server.groups.offsets import CommittedOffset, Offsets
 from barnabas.server.groups.records import (
     GroupKey,
@@ -17,7 +17,6 @@ from barnabas.server.groups.records import (
     restore_members,
 )
 from barnabas.server.groups.shard import GroupShard
-from barnabas.server.groups.states import GroupState
 from barnabas.storage.batch.header import BatchHeader
 from barnabas.storage.batch.records import Record
 from barnabas.wire.messages.group_metadata_value import GroupMetadataValue

@@ -1,14 +1,36 @@
-"""What the coordinator knows of its groups, under the names of Kafka's metrics."""
+"""What the coordinator knows of its groups and has done, under the names of Kafka's metrics."""
+
+from __future__ import annotations
 
 from collections import Counter
 from functools import partial
+from typing import TYPE_CHECKING
 
-from barnabas.server.groups.coordinator import GroupCoordinator
 from barnabas.server.observing.metrics import Metrics
+
+if TYPE_CHECKING:
+    from barnabas.server.groups.coordinator import GroupCoordinator
 
 _MANAGER = "kafka_coordinator_group_groupmetadatamanager"
 _COORDINATOR = "kafka_server_group_coordinator_metrics"
 _STATES = ("PreparingRebalance", "CompletingRebalance", "Stable", "Empty", "Dead")
+
+
+class GroupCounts:
+    """What the coordinator has done since it was made."""
+
+    __slots__ = (
+        "group_completed_rebalance_count",
+        "offset_commit_count",
+        "offset_deletion_count",
+        "offset_expiration_count",
+    )
+
+    def __init__(self) -> None:
+        self.offset_commit_count = 0
+        self.offset_expiration_count = 0
+        self.offset_deletion_count = 0
+        self.group_completed_rebalance_count = 0
 
 
 def observe_groups(groups: GroupCoordinator, metrics: Metrics) -> None:

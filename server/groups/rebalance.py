@@ -11,12 +11,10 @@ long again whenever a member came meanwhile, so that a group that starts up is a
 
 from barnabas.server.coordinators.writer import Writer
 from barnabas.server.core.clock import Clock
-from barnabas.server.groups.group import Group, InitialDelay
-from barnabas.server.groups.members import Member
+from barnabas.server.groups.group import Group, GroupEvent, GroupState, InitialDelay
+from barnabas.server.groups.members import Member, Sessions
 from barnabas.server.groups.records import encode_group, encode_group_key
 from barnabas.server.groups.responses import join_refused, joined, sync_refused
-from barnabas.server.groups.sessions import Sessions
-from barnabas.server.groups.states import GroupEvent, GroupState
 from barnabas.server.observing.logs import Log
 from barnabas.server.settings.config import BrokerConfig
 from barnabas.wire.error_codes import ErrorCode

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from barnabas.server.groups.group import Group
 from barnabas.server.groups.members import Member
 from barnabas.server.groups.offsets import CommittedOffset
-from barnabas.server.groups.votes import metadata_for
+from barnabas.server.groups.protocols import metadata_for
 from barnabas.wire.errors import ProtocolError
 from barnabas.wire.messages.group_metadata_key import GroupMetadataKey
 from barnabas.wire.messages.group_metadata_value import GroupMetadataValue, MemberMetadata

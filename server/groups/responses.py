@@ -2,7 +2,7 @@
 
 from barnabas.server.groups.group import Group
 from barnabas.server.groups.members import Member
-from barnabas.server.groups.votes import metadata_for
+from barnabas.server.groups.protocols import metadata_for
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
 from barnabas.wire.messages.sync_group import SyncGroupResponse

@@ -3,17 +3,19 @@
 Importing all of it takes a tenth of a broker's start, and a broker without groups never does.
 """
 
+from collections.abc import Iterable
+
 from barnabas.server.coordinators.topic import CoordinatedTopic
 from barnabas.server.coordinators.writer import Flush, Writer
 from barnabas.server.core.clock import Clock
 from barnabas.server.core.delayed import Delayed
-from barnabas.server.groups.cleanup import RELEASE_THAT_KEEPS_GROUPS, Cleanup
 from barnabas.server.groups.commits import Committing
-from barnabas.server.groups.counts import GroupCounts
 from barnabas.server.groups.group import Group
 from barnabas.server.groups.joining import Joining
 from barnabas.server.groups.loading import Replay, install
+from barnabas.server.groups.observe import GroupCounts
 from barnabas.server.groups.rebalance import Rebalance
+from barnabas.server.groups.removal import RELEASE_THAT_KEEPS_GROUPS, Removal
 from barnabas.server.groups.shard import GroupShard
 from barnabas.server.groups.syncing import Syncing
 from barnabas.server.observing.logs import Log
@@ -42,7 +44,7 @@ class Services:
         self.joining = Joining(config, self.rebalance, self.writer)
         self.syncing = Syncing(clock, self.rebalance, self.writer, counts)
         self.committing = Committing(config, self.rebalance.sessions, self.writer, counts)
-        self.cleanup = Cleanup(config, clock, self.rebalance, self.writer, counts, log)
+        self.removal = Removal(config, clock, self.rebalance, self.writer, counts, log)
 
     def new_group(self, group_id: str, shard: GroupShard) -> Group:
         """An empty group."""
@@ -52,13 +54,19 @@ class Services:
         """Take over what the shard's log says."""
         keeps_empty = self._config.release >= RELEASE_THAT_KEEPS_GROUPS
         for group in install(shard, replay, keeps_empty=keeps_empty):
-            self.cleanup.remove_topics(group, sorted(shard.deleted_topics))
+            self.removal.remove_topics(group, sorted(shard.deleted_topics))
             self._resume(group)
         if replay.unknown_types or replay.malformed:
             self._log.warn(
                 "records were skipped", partition=shard.index, malformed=replay.malformed,
                 types=",".join(map(str, sorted(replay.unknown_types))),
             )  # fmt: skip
+
+    def stop(self, groups: Iterable[Group]) -> None:
+        """Stop every timer of these groups, and the check for what has expired."""
+        self.removal.stop()
+        for group in groups:
+            self.rebalance.stop(group)
 
     def _resume(self, group: Group) -> None:
         """Members have their session timeout to come back."""

@@ -6,14 +6,12 @@ from barnabas.server.coordinators.writer import Writer
 from barnabas.server.core.clock import Clock
 from barnabas.server.core.delayed import Deferred
 from barnabas.server.core.errors import ApiError
-from barnabas.server.groups.counts import GroupCounts
-from barnabas.server.groups.group import Group
+from barnabas.server.groups.group import Group, GroupEvent, GroupState
 from barnabas.server.groups.members import Member
+from barnabas.server.groups.observe import GroupCounts
 from barnabas.server.groups.rebalance import Rebalance
 from barnabas.server.groups.records import encode_group, encode_group_key
 from barnabas.server.groups.responses import sync_refused, synced
-from barnabas.server.groups.states import GroupEvent, GroupState
-from barnabas.server.groups.validation import require_generation, require_member
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
@@ -39,8 +37,8 @@ class Syncing:
 
     def sync(self, group: Group, request: SyncGroupRequest) -> Answer:
         """The member's assignment, now or when the leader has sent it. Raises ApiError."""
-        member = require_member(group, request.member_id, request.group_instance_id)
-        require_generation(group, request.generation_id)
+        member = group.require_member(request.member_id, request.group_instance_id)
+        group.require_generation(request.generation_id)
         _check_protocol(group, request)
         if group.state is GroupState.PREPARING_REBALANCE:
             raise ApiError(ErrorCode.REBALANCE_IN_PROGRESS)
@@ -87,8 +85,8 @@ class Syncing:
         self, group: Group, generation: int, member_id: str, instance_id: str | None
     ) -> None:
         """The member lives. Raises ApiError, REBALANCE_IN_PROGRESS if it is to join again."""
-        member = require_member(group, member_id, instance_id)
-        require_generation(group, generation)
+        member = group.require_member(member_id, instance_id)
+        group.require_generation(generation)
         self._rebalance.sessions.beat(group, member)
         if group.state is GroupState.PREPARING_REBALANCE:
             raise ApiError(ErrorCode.REBALANCE_IN_PROGRESS)
@@ -102,7 +100,7 @@ class Syncing:
         elif group.members.forget_pending(member_id):
             self._rebalance.check(group)
             return
-        member: Member = require_member(group, member_id, instance_id)
+        member: Member = group.require_member(member_id, instance_id)
         self._rebalance.remove(group, member, "a member leaves")
 
 

@@ -7,9 +7,8 @@
 
 from barnabas.server.core.errors import ApiError, shortened
 from barnabas.server.core.turns import Sliced, each
-from barnabas.server.groups.group import Group
-from barnabas.server.groups.states import GroupState
-from barnabas.server.groups.votes import metadata_for
+from barnabas.server.groups.group import Group, GroupState
+from barnabas.server.groups.protocols import metadata_for
 from barnabas.server.handlers import Versions
 from barnabas.server.requests.context import RequestContext
 from barnabas.wire.compiler import Steps

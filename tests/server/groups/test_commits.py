@@ -7,9 +7,9 @@ import pytest
 
 from barnabas.server.core.errors import ApiError
 from barnabas.server.groups.commits import Committer
+from barnabas.server.groups.group import GroupState
 from barnabas.server.groups.offsets import Commits, CommittedOffset
 from barnabas.server.groups.records import decode_key, decode_offset
-from barnabas.server.groups.states import GroupState
 from barnabas.storage.batch.header import NO_PRODUCER_ID
 from barnabas.wire.error_codes import ErrorCode
 from tests.server.coordinators.world import CONFIG

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.server.groups.group import GroupState
 from barnabas.server.groups.records import decode_group
-from barnabas.server.groups.states import GroupState
 from barnabas.wire.error_codes import ErrorCode
 
 from .world import SESSION_MS, Client, World, stable

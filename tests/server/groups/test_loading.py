@@ -14,9 +14,9 @@ from barnabas.server.coordinators.loading import SLICE_MS
 from barnabas.server.coordinators.shards import Shard, ShardState
 from barnabas.server.core.topic_names import OFFSETS_TOPIC
 from barnabas.server.groups.commits import Committer
+from barnabas.server.groups.group import GroupState
 from barnabas.server.groups.offsets import CommittedOffset
 from barnabas.server.groups.records import encode_offset, encode_offset_key
-from barnabas.server.groups.states import GroupState
 from barnabas.storage.batch.builder import build_batch, build_end_transaction_marker
 from barnabas.storage.batch.control_records import EndTransactionMarker
 from barnabas.storage.batch.records import Record

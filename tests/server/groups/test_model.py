@@ -22,8 +22,7 @@ from hypothesis.stateful import (
 )
 
 from barnabas.server.core.errors import ApiError
-from barnabas.server.groups.group import Group
-from barnabas.server.groups.states import TRANSITIONS, GroupEvent, GroupState
+from barnabas.server.groups.group import TRANSITIONS, Group, GroupEvent, GroupState
 from barnabas.wire.error_codes import ErrorCode
 
 from .world import REBALANCE_MS, SESSION_MS, SUBSCRIBED_TO_ORDERS, Client, World

@@ -8,6 +8,7 @@ import pytest
 
 from barnabas.server.groups.group import Group
 from barnabas.server.groups.offsets import CommittedOffset
+from barnabas.server.groups.protocols import subscribed_topics
 from barnabas.server.groups.records import (
     GroupKey,
     MalformedRecord,
@@ -22,7 +23,6 @@ from barnabas.server.groups.records import (
     encode_offset_key,
     restore_members,
 )
-from barnabas.server.groups.subscriptions import subscribed_topics
 from barnabas.storage.batch.header import BatchHeader, walk
 from barnabas.storage.batch.records import Record, decode_batch
 from barnabas.wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment

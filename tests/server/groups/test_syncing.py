@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.server.groups.states import GroupState
+from barnabas.server.groups.group import GroupState
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.sync_group import SyncGroupRequest
 

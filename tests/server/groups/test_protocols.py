@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.server.groups.members import Member, Members
-from barnabas.server.groups.votes import (
+from barnabas.server.groups.protocols import (
     Protocols,
     common_protocols,
     metadata_for,

@@ -1,8 +1,17 @@
-"""Which protocol a group's members use: all must know it, and the most prefer it."""
+"""What a group's members speak: the protocol that they use, and what consumers subscribe to.
+
+All must know the protocol, and the most prefer it. A member's metadata for it is opaque to the
+group; of a consumer's the beginning is known: int16 version, then an array of topic names, the
+same in every version (ConsumerProtocolSubscription).
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from barnabas.wire.errors import ProtocolError
+from barnabas.wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+
+_VERSION_BYTES = 2
 Protocols = tuple[tuple[str, bytes], ...]
 """What a member speaks, in order of preference: names and its metadata for each."""
 
@@ -44,3 +53,14 @@ def select_protocol(members: Sequence[Protocols]) -> str:
     if not votes:
         raise ValueError("the members have no protocol in common")
     return max(votes, key=votes.__getitem__)
+
+
+def subscribed_topics(metadata: Iterable[bytes]) -> set[str] | None:
+    """The topics of all members together; None if one of them cannot be read."""
+    topics: set[str] = set()
+    try:
+        for each in metadata:
+            topics.update(ConsumerProtocolSubscription.at(0).parse(each, _VERSION_BYTES).topics)
+    except ProtocolError:
+        return None
+    return topics

@@ -1,31 +1,42 @@
-"""Removing offsets and groups: tombstones in the log, then nothing.
+"""Removing offsets and groups: what has expired, what is deleted; tombstones, then nothing.
 
 A tombstone that is lost does no harm: the next check or deletion writes it again. So nobody
 waits for its replication.
+
+Which committed offsets have outlived their use (KIP-211) is decided by `expired_offsets`.
+`offsets.retention.minutes` counts
+
+* for a group whose members are gone: from the moment it became Empty (records too old to say
+  when: from each commit);
+* for a group with consumers: from each commit, and only for topics that nobody in the group
+  subscribes to;
+* for a group that never had members: from each commit.
+
+An offset committed with a retention of its own (OffsetCommit v2-v4) expires by that instead.
 """
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
 
 from barnabas.server.coordinators.writer import KeyAndValue, Writer
-from barnabas.server.core.clock import Clock
+from barnabas.server.core.clock import Clock, Timer
 from barnabas.server.core.errors import ApiError
-from barnabas.server.groups.counts import GroupCounts
-from barnabas.server.groups.expiry import expired_offsets, is_forgettable
-from barnabas.server.groups.group import CONSUMER, Group
-from barnabas.server.groups.offsets import TopicPartition
+from barnabas.server.groups.group import CONSUMER, Group, GroupEvent, GroupState
+from barnabas.server.groups.observe import GroupCounts
+from barnabas.server.groups.offsets import CommittedOffset, TopicPartition
 from barnabas.server.groups.rebalance import Rebalance
 from barnabas.server.groups.records import encode_group_key, encode_offset_key
-from barnabas.server.groups.states import GroupEvent, GroupState
 from barnabas.server.observing.logs import Log
 from barnabas.server.settings.config import BrokerConfig
 from barnabas.wire.error_codes import ErrorCode
 
 MINUTE_MS = 60_000
+SLICE_MS = 4.0
 RELEASE_OF_TOMBSTONES = 4
 RELEASE_THAT_KEEPS_GROUPS = 4
 
 
-class Cleanup:
+class Removal:
     """Takes offsets and whole groups away."""
 
     def __init__(
@@ -43,6 +54,30 @@ class Cleanup:
         self._rebalance = rebalance
         self._writer = writer
         self._log = log
+        self._slice_timer: Timer | None = None
+
+    def expire_all(self, groups: Callable[[], Iterator[Group]]) -> None:
+        """Remove what has expired from all groups, unless that is still being done."""
+        if self._slice_timer is None:
+            self._expire_some(groups())
+
+    def _expire_some(self, groups: Iterator[Group]) -> None:
+        """Look at groups for a few milliseconds, then let others run, until all were seen."""
+        self._slice_timer = None
+        slice_ends_ms = time.monotonic() * 1000 + SLICE_MS
+        for group in groups:
+            try:
+                self.expire(group)
+            except Exception as error:  # the groups after it are looked at all the same
+                self._log.unexpected("a group cannot expire", error, group=group.group_id)
+            if time.monotonic() * 1000 > slice_ends_ms:
+                self._slice_timer = self._clock.call_later(1, lambda: self._expire_some(groups))
+                return
+
+    def stop(self) -> None:
+        """Look at no more groups."""
+        if self._slice_timer is not None:
+            self._slice_timer.cancel()
 
     def expire(self, group: Group) -> None:
         """Remove what has expired, and the group if nothing is left of it."""
@@ -136,3 +171,40 @@ class Cleanup:
 
         if tombstones:
             self._writer.append(group.shard, tombstones, written)
+
+
+def expired_offsets(group: Group, now_ms: int, retention_ms: int) -> list[TopicPartition]:
+    """The offsets of a group that have expired."""
+    if group.protocol_type is not None:
+        if group.state is GroupState.EMPTY:
+            return _expired(group, now_ms, retention_ms, group.state_timestamp_ms)
+        if group.state is not GroupState.STABLE or group.protocol_type != CONSUMER:
+            return []
+    return _expired(group, now_ms, retention_ms, None)
+
+
+def is_forgettable(group: Group) -> bool:
+    """Whether nothing would be lost with the group."""
+    return group.state is GroupState.EMPTY and group.offsets.is_empty and not group.members.pending
+
+
+def _expired(
+    group: Group, now_ms: int, retention_ms: int, since_ms: int | None
+) -> list[TopicPartition]:
+    has_members = bool(group.members.by_id)
+    return [
+        (topic, partition)
+        for topic, partition, committed in group.offsets
+        if _is_over(committed, now_ms, retention_ms, since_ms)
+        and not group.offsets.is_unwritten(topic, partition)
+        and not (has_members and group.is_subscribed_to(topic))
+    ]
+
+
+def _is_over(
+    committed: CommittedOffset, now_ms: int, retention_ms: int, since_ms: int | None
+) -> bool:
+    if committed.expire_timestamp_ms is not None:
+        return now_ms >= committed.expire_timestamp_ms
+    start_ms = committed.commit_timestamp_ms if since_ms is None else since_ms
+    return now_ms - start_ms >= retention_ms

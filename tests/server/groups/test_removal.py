@@ -6,13 +6,11 @@ from pathlib import Path
 import pytest
 
 from barnabas.server.core.errors import ApiError
-from barnabas.server.groups.cleanup import Cleanup
 from barnabas.server.groups.commits import Committer
-from barnabas.server.groups.expiry import expired_offsets
-from barnabas.server.groups.group import Group
+from barnabas.server.groups.group import Group, GroupState
 from barnabas.server.groups.offsets import CommittedOffset
 from barnabas.server.groups.records import decode_key
-from barnabas.server.groups.states import GroupState
+from barnabas.server.groups.removal import Removal, expired_offsets
 from barnabas.wire.error_codes import ErrorCode
 
 from .world import Client, World, stable
@@ -186,14 +184,14 @@ def test_release_4_buries_a_group_that_was_only_offsets(tmp_path: Path) -> None:
 def test_a_group_that_cannot_expire_keeps_no_other_and_no_later_check_from_it(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expire = Cleanup.expire
+    expire = Removal.expire
 
-    def maybe(cleanup: Cleanup, group: Group) -> None:
+    def maybe(removal: Removal, group: Group) -> None:
         if group.group_id == "bad":
             raise ValueError("a bug")
-        expire(cleanup, group)
+        expire(removal, group)
 
-    monkeypatch.setattr(Cleanup, "expire", maybe)
+    monkeypatch.setattr(Removal, "expire", maybe)
     world.commit(1, group="bad")
     world.commit(1, group="good")
     world.clock.advance("24 h 10 min")

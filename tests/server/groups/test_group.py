@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.server.groups.states import (
+from barnabas.server.groups.group import (
     TRANSITIONS,
     GroupEvent,
     GroupState,
