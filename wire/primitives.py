@@ -5,11 +5,11 @@ from typing import IO, TYPE_CHECKING, Any
 
 from construct import Adapter, Bytes, FormatField, FormatFieldError, StreamError
 
-from barnabas.wire.codec import Codec, Context, take
+from barnabas.wire.codec import Codec, Context
 from barnabas.wire.compiler import BuildEmitter, ParseEmitter
-from barnabas.wire.errors import Malformed, Truncated
+from barnabas.wire.errors import Malformed, ProtocolError, Truncated
 from barnabas.wire.uuids import Uuid
-from barnabas.wire.varint import LONGEST_BYTES, write_uvarint
+from barnabas.wire.varint import LONGEST_BYTES, read_uvarint, write_uvarint
 
 if TYPE_CHECKING:
     Format = FormatField[Any, Any]
@@ -84,13 +84,13 @@ class UnsignedVarint(Codec):
     """Seven bits a byte, the lowest first, five bytes at the most."""
 
     def _parse(self, stream: IO[bytes], context: Context, path: str) -> int:
-        value = 0
-        for index in range(LONGEST_BYTES):
-            byte = take(stream, 1, path)[0]
-            value |= (byte & 0x7F) << 7 * index
-            if byte < 0x80:
-                return value
-        raise Malformed("a varint longer than five bytes", path)
+        here = stream.tell()
+        try:
+            value, end = read_uvarint(memoryview(stream.read(LONGEST_BYTES)), 0)
+        except ProtocolError as error:
+            raise type(error)(error.reason, path) from None
+        stream.seek(here + end)
+        return value
 
     def _build(self, obj: Any, stream: IO[bytes], context: Context, path: str) -> Any:
         out = bytearray()

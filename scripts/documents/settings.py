@@ -7,10 +7,20 @@ from importlib import import_module
 from pathlib import Path
 
 from barnabas.server.settings.config import TYPED
+from barnabas.server.settings.definitions.limits import (
+    KAFKA_VERSION,
+    LEVELS,
+    NO_DUPLICATES,
+    NON_EMPTY,
+    NON_EMPTY_LIST,
+    NON_NULL,
+    QUORUM,
+)
 from barnabas.server.settings.java_text import to_text
 from barnabas.server.settings.table import AREAS, Setting, settings
 from barnabas.server.settings.topics import TOPIC_SETTINGS, WITHOUT_EFFECT
 from barnabas.storage.log_config import SETTINGS as LOG_SETTINGS
+from barnabas.storage.setting_types import THROTTLED_REPLICAS, UNLIMITED, Limit
 
 HEAD = """\
 # Settings
@@ -57,14 +67,13 @@ _COLUMNS = """
 | setting | type | default | allowed | live | what it does |
 |---|---|---|---|---|---|
 """
-_ALLOWED = {
-    "kafka-version": "a Kafka version",
-    "log-levels": "",
-    "no-duplicates": "no duplicates",
-    "non-empty": "not empty",
-    "non-empty-list": "not empty, no duplicates",
-    "non-null": "",
-    "quorum": "",
+_IN_WORDS = {
+    LEVELS: "",
+    NO_DUPLICATES: "no duplicates",
+    NON_EMPTY: "not empty",
+    NON_EMPTY_LIST: "not empty, no duplicates",
+    NON_NULL: "",
+    QUORUM: "",
 }
 _LIVE = {"read-only": "", "per-broker": "broker", "cluster-wide": "cluster"}
 
@@ -129,10 +138,9 @@ def _default(setting: Setting) -> str:
 
 
 def _allowed(setting: Setting) -> str:
-    text = setting.limit_text
-    if text in _ALLOWED:
-        return _ALLOWED[text]
-    return text.removeprefix("~").replace("|", ", ")
+    if setting.limit in _IN_WORDS:
+        return _IN_WORDS[setting.limit]
+    return _range(setting.limit)
 
 
 def _both(older: str, newer: str) -> str:
@@ -147,7 +155,7 @@ def _topic_rows() -> Iterator[str]:
         release = "" if len(log_setting.releases) > 1 else f" *{_KAFKA[min(log_setting.releases)]}*"
         values = (log_setting.default, log_setting.default_in_4)
         older, newer = (to_text(log_setting.kind, value) or "empty" for value in values)
-        limits = (log_setting.limit.describe, log_setting.limit_in_4.describe)
+        limits = (log_setting.limit, log_setting.limit_in_4)
         cells = [
             f"`{name}`{release}" if name in WITHOUT_EFFECT else f"**`{name}`**{release}",
             log_setting.kind.name.lower(),
@@ -162,12 +170,16 @@ def _topic_rows() -> Iterator[str]:
 _KAFKA = {3: "3.9", 4: "4.4"}
 
 
-def _range(describe: str) -> str:
-    if describe == "null":
+def _range(limit: Limit) -> str:
+    describe = limit.describe.removeprefix("(case insensitive) ")
+    if limit is UNLIMITED:
         return ""
-    if "IV0" in describe:
+    if limit is KAFKA_VERSION:
         return "a Kafka version"
-    return _escape(describe).replace(",...,", "..").replace(",...]", "..]").strip("[]")
+    if limit is THROTTLED_REPLICAS:
+        return _escape(describe)
+    inside = re.sub(r"^\[(.*)\]( or -?\d+)?$", r"\1\2", describe)
+    return _escape(inside).replace(",...,", "..").replace(",...", "..")
 
 
 def _escape(text: str) -> str:

@@ -1,11 +1,19 @@
-"""Reads the tables of `server/settings` into `Setting`s, each when it is first asked for."""
+"""Every setting of the broker by name, as a release of Kafka defines it, from the `definitions`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from barnabas.server.settings.definitions.limits import KINDS, limit_of
+from barnabas.server.settings.definitions.row import (
+    CLUSTER_WIDE,
+    ONLY_3_9,
+    ONLY_4_4,
+    PER_BROKER,
+    READ_ONLY,
+    REQUIRED,
+    Row,
+)
 from barnabas.storage.setting_types import InvalidSetting, Kind, Limit
 
 AREAS = (
@@ -27,11 +35,12 @@ AREAS = (
     "tiered",
     "own",
 )
-READ_ONLY, PER_BROKER, CLUSTER_WIDE = "read-only", "per-broker", "cluster-wide"
-_JOINT = "\0"  # stands for a line end inside a stanza and the first blank after it
+__all__ = ["AREAS", "CLUSTER_WIDE", "PER_BROKER", "READ_ONLY", "Setting", "settings"]
+
 _KAFKA_3 = frozenset({3})
 _KAFKA_4 = frozenset({4})
 _BOTH = frozenset({3, 4})
+_DEFINITIONS = "barnabas.server.settings.definitions"
 
 
 class Setting(NamedTuple):
@@ -43,16 +52,11 @@ class Setting(NamedTuple):
     required: bool
     importance: str
     mode: str
-    limit_text: str
+    limit: Limit  # what its values must satisfy
     releases: frozenset[int]  # the Kafka releases that know it, 3 for 3.9 and 4 for 4.4
-    flags: frozenset[str]
+    flags: Set[str]
     area: str
     documentation: str
-
-    @property
-    def limit(self) -> Limit:
-        """What its values must satisfy."""
-        return limit_of(self.limit_text)
 
     @property
     def sensitive(self) -> bool:
@@ -80,31 +84,26 @@ class Setting(NamedTuple):
 
 
 class SettingTable(Mapping[str, Setting]):
-    """Every setting by name, each read from its stanza when somebody asks for it."""
+    """Every setting by name, each made of its row when somebody asks for it."""
 
     def __init__(self, release: int) -> None:
         self._release = release
-        self._stanzas: dict[str, tuple[str, str]] = {}  # name: area, stanza on one line
-        self._read: dict[str, Setting] = {}
-        for area in AREAS:
-            text: str = import_module(f"barnabas.server.settings.definitions.{area}").TABLE
-            for stanza in text.strip().replace("\n ", _JOINT).split("\n"):
-                self._stanzas[stanza[: stanza.index(" ")]] = (area, stanza)
+        self._made: dict[str, Setting] = {}
 
     def __getitem__(self, name: str) -> Setting:
-        setting = self._read.get(name)
+        setting = self._made.get(name)
         if setting is None:
-            setting = self._read[name] = _setting(*self._stanzas[name], self._release)
+            setting = self._made[name] = _setting(*_rows()[name], self._release)
         return setting
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._stanzas)
+        return iter(_rows())
 
     def __len__(self) -> int:
-        return len(self._stanzas)
+        return len(_rows())
 
     def __contains__(self, name: object) -> bool:
-        return name in self._stanzas
+        return name in _rows()
 
 
 @cache
@@ -113,44 +112,28 @@ def settings(release: int = 3) -> SettingTable:
     return SettingTable(release)
 
 
-def _setting(area: str, stanza: str, release: int) -> Setting:
-    head, *lines = stanza.split(_JOINT)
-    tokens = [*head.split(), *(t for line in lines if line[0:2] != "  " for t in line.split())]
-    sentence = " ".join(line.strip() for line in lines if line[0:2] == "  ")
-    name, kind, default, importance, *rest = tokens
-    facts = {"type": kind, "default": default, "importance": importance}
-    facts |= {"mode": READ_ONLY, "limit": ""}
-    flags: set[str] = set()
-    at = rest.index("4.4:") if "4.4:" in rest else len(rest)
-    _apply(rest[:at], facts, flags)
-    if release >= 4:
-        _apply(rest[at + 1 :], facts, flags)
-    default = facts["default"]
+@cache
+def _rows() -> dict[str, tuple[str, Row]]:
+    """The area and the row of each setting."""
+    found: dict[str, tuple[str, Row]] = {}
+    for area in AREAS:
+        rows: tuple[Row, ...] = import_module(f"{_DEFINITIONS}.{area}").ROWS
+        found.update((row.name, (area, row)) for row in rows)
+    return found
+
+
+def _setting(area: str, row: Row, release: int) -> Setting:
+    name, kind, default, importance, text, mode, limit, flags, _ = row.of(release)
     return Setting(
         name,
-        KINDS[facts["type"]],
-        None if default in ("null", "required") else "" if default == '""' else default,
-        default == "required",
-        facts["importance"],
-        facts["mode"],
-        facts["limit"],
-        _KAFKA_3 if "3.9-only" in flags else _KAFKA_4 if "4.4-only" in flags else _BOTH,
-        frozenset(flags),
+        kind,
+        None if default == REQUIRED else default,
+        default == REQUIRED,
+        importance,
+        mode,
+        limit,
+        _KAFKA_3 if ONLY_3_9 in flags else _KAFKA_4 if ONLY_4_4 in flags else _BOTH,
+        flags,
         area,
-        sentence,
+        text,
     )
-
-
-def _apply(tokens: list[str], facts: dict[str, str], flags: set[str]) -> None:
-    for token in tokens:
-        if token[0] == "[":
-            facts["limit"] = token[1:-1]
-        elif token in (READ_ONLY, PER_BROKER, CLUSTER_WIDE):
-            facts["mode"] = token
-        elif token == "public":
-            flags.discard("internal")
-        elif "=" in token:
-            fact, _, value = token.partition("=")
-            facts[fact] = value
-        else:
-            flags.add(token)

@@ -1,80 +1,104 @@
 """Classic and consumer groups and their offsets."""
 
-TABLE = """
-group.min.session.timeout.ms int 6000 medium
-    Shortest session timeout a member may ask for.
-group.max.session.timeout.ms int 1800000 medium
-    Longest session timeout a member may ask for.
-group.initial.rebalance.delay.ms int 3000 medium
-    How long an empty group waits for more members before its first rebalance.
-group.max.size int 2147483647 medium [1..]
-    Members of one classic group.
-offset.metadata.max.bytes int 4096 high
-    Longest text a client may store with an offset.
-offsets.topic.num.partitions int 50 high [1..]
-    Partitions of __consumer_offsets; not to be changed later.
-offsets.topic.replication.factor short 3 high [1..]
-    Replicas of __consumer_offsets.
-offsets.topic.segment.bytes int 104857600 high [1..]
-    Segment size of __consumer_offsets.
-offsets.topic.compression.codec int 0 high
-    Codec of __consumer_offsets, as a number: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.
-offsets.load.buffer.size int 5242880 high [1..]
-    Bytes read at a time while loading __consumer_offsets.
-offsets.commit.required.acks short -1 high 3.9-only
-    Acks that a commit waits for; only -1 is safe.
-offsets.commit.timeout.ms int 5000 high [1..]
-    How long a commit waits for replication.
-offsets.retention.minutes int 10080 high [1..]
-    How long offsets are kept once their group has no members, or was never more than commits.
-offsets.retention.check.interval.ms long 600000 high [1..]
-    How often offsets are checked for expiry.
-group.coordinator.new.enable boolean false medium internal 3.9-only
-    Kafka's switch for its newer group coordinator.
-group.coordinator.rebalance.protocols list classic medium [consumer|classic|share|unknown]
-  4.4: default=classic,consumer,streams [consumer|classic|share|streams]
-    Group protocols this broker serves.
-group.coordinator.threads int 1 medium [1..]
-  4.4: default=4 importance=high
-    Kafka's threads for groups.
-group.coordinator.background.threads int 2 high 4.4-only [1..]
-    Kafka's threads for assignments and other background work on groups.
-group.coordinator.append.linger.ms int 10 medium [0..]
-  4.4: default=-1 [-1..]
-    How long group changes are gathered before they are written; -1 adapts to the load.
-group.coordinator.cached.buffer.max.bytes int 1048588 medium cluster-wide 4.4-only [524288..]
-    Largest write buffer kept for reuse by the group coordinator.
-group.consumer.assignors list
-  org.apache.kafka.coordinator.group.assignor.UniformAssignor,org.apache.kafka.coordinator.group.assignor.RangeAssignor
-  medium
-  4.4: default=uniform,range [non-empty-list]
-    Assignors offered to consumer groups, the first one the default.
-group.consumer.migration.policy string disabled medium internal
-  [~DISABLED|DOWNGRADE|UPGRADE|BIDIRECTIONAL]
-  4.4: default=bidirectional public
-    Whether classic groups turn into consumer groups and back by themselves.
-group.consumer.regex.refresh.interval.ms int 600000 medium internal 4.4-only [10000..]
-    How often a subscription by pattern is matched against the topics again.
-group.consumer.max.size int 2147483647 medium [1..]
-    Members of one consumer group.
-group.consumer.session.timeout.ms int 45000 medium [1..]
-    Silence after which a consumer group's member is removed.
-group.consumer.min.session.timeout.ms int 45000 medium [1..]
-    Lowest session timeout a consumer group may be given.
-group.consumer.max.session.timeout.ms int 60000 medium [1..]
-    Highest session timeout a consumer group may be given.
-group.consumer.heartbeat.interval.ms int 5000 medium [1..]
-    Heartbeat interval told to members of consumer groups.
-group.consumer.min.heartbeat.interval.ms int 5000 medium [1..]
-    Lowest heartbeat interval a consumer group may be given.
-group.consumer.max.heartbeat.interval.ms int 15000 medium [1..]
-    Highest heartbeat interval a consumer group may be given.
-group.consumer.assignment.interval.ms int 1000 medium cluster-wide 4.4-only [0..]
-    Least time between two assignments of a consumer group.
-group.consumer.min.assignment.interval.ms int 0 medium 4.4-only [0..]
-    Lowest assignment interval a consumer group may be given.
-group.consumer.max.assignment.interval.ms int 15000 medium 4.4-only [0..]
-    Highest assignment interval a consumer group may be given.
-group.consumer.assignor.offload.enable boolean true medium cluster-wide internal 4.4-only
-    Compute assignments of consumer groups on background threads.
-"""
+from barnabas.server.settings.definitions.limits import NON_EMPTY_LIST, SHORT, in_any_case
+from barnabas.server.settings.definitions.row import (
+    CLUSTER_WIDE,
+    HIGH,
+    INTERNAL,
+    MEDIUM,
+    ONLY_3_9,
+    ONLY_4_4,
+    Differs,
+    Row,
+)
+from barnabas.storage.setting_types import BOOLEAN, INT, LIST, LONG, STRING, at_least, one_of
+
+# fmt: off
+ROWS = (
+    Row("group.min.session.timeout.ms", INT, "6000", MEDIUM,
+        text="Shortest session timeout a member may ask for."),
+    Row("group.max.session.timeout.ms", INT, "1800000", MEDIUM,
+        text="Longest session timeout a member may ask for."),
+    Row("group.initial.rebalance.delay.ms", INT, "3000", MEDIUM,
+        text="How long an empty group waits for more members before its first rebalance."),
+    Row("group.max.size", INT, "2147483647", MEDIUM, limit=at_least(1),
+        text="Members of one classic group."),
+    Row("offset.metadata.max.bytes", INT, "4096", HIGH,
+        text="Longest text a client may store with an offset."),
+    Row("offsets.topic.num.partitions", INT, "50", HIGH, limit=at_least(1),
+        text="Partitions of __consumer_offsets; not to be changed later."),
+    Row("offsets.topic.replication.factor", SHORT, "3", HIGH, limit=at_least(1),
+        text="Replicas of __consumer_offsets."),
+    Row("offsets.topic.segment.bytes", INT, "104857600", HIGH, limit=at_least(1),
+        text="Segment size of __consumer_offsets."),
+    Row("offsets.topic.compression.codec", INT, "0", HIGH,
+        text="Codec of __consumer_offsets, as a number: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd."),
+    Row("offsets.load.buffer.size", INT, "5242880", HIGH, limit=at_least(1),
+        text="Bytes read at a time while loading __consumer_offsets."),
+    Row("offsets.commit.required.acks", SHORT, "-1", HIGH, flags={ONLY_3_9},
+        text="Acks that a commit waits for; only -1 is safe."),
+    Row("offsets.commit.timeout.ms", INT, "5000", HIGH, limit=at_least(1),
+        text="How long a commit waits for replication."),
+    Row("offsets.retention.minutes", INT, "10080", HIGH, limit=at_least(1),
+        text="How long offsets are kept once their group has no members, or was never more than "
+        "commits."),
+    Row("offsets.retention.check.interval.ms", LONG, "600000", HIGH, limit=at_least(1),
+        text="How often offsets are checked for expiry."),
+    Row("group.coordinator.new.enable", BOOLEAN, "false", MEDIUM, flags={INTERNAL, ONLY_3_9},
+        text="Kafka's switch for its newer group coordinator."),
+    Row("group.coordinator.rebalance.protocols", LIST, "classic", MEDIUM,
+        limit=one_of("consumer", "classic", "share", "unknown"),
+        kafka_4=Differs(default="classic,consumer,streams",
+                        limit=one_of("consumer", "classic", "share", "streams")),
+        text="Group protocols this broker serves."),
+    Row("group.coordinator.threads", INT, "1", MEDIUM, limit=at_least(1),
+        kafka_4=Differs(default="4", importance=HIGH),
+        text="Kafka's threads for groups."),
+    Row("group.coordinator.background.threads", INT, "2", HIGH, limit=at_least(1), flags={ONLY_4_4},
+        text="Kafka's threads for assignments and other background work on groups."),
+    Row("group.coordinator.append.linger.ms", INT, "10", MEDIUM, limit=at_least(0),
+        kafka_4=Differs(default="-1", limit=at_least(-1)),
+        text="How long group changes are gathered before they are written; -1 adapts to the load."),
+    Row("group.coordinator.cached.buffer.max.bytes", INT, "1048588", MEDIUM, mode=CLUSTER_WIDE,
+        limit=at_least(524_288), flags={ONLY_4_4},
+        text="Largest write buffer kept for reuse by the group coordinator."),
+    Row("group.consumer.assignors", LIST,
+        "org.apache.kafka.coordinator.group.assignor.UniformAssignor,"
+        "org.apache.kafka.coordinator.group.assignor.RangeAssignor", MEDIUM,
+        kafka_4=Differs(default="uniform,range", limit=NON_EMPTY_LIST),
+        text="Assignors offered to consumer groups, the first one the default."),
+    Row("group.consumer.migration.policy", STRING, "disabled", MEDIUM,
+        limit=in_any_case("DISABLED", "DOWNGRADE", "UPGRADE", "BIDIRECTIONAL"), flags={INTERNAL},
+        kafka_4=Differs(default="bidirectional", flags=frozenset()),
+        text="Whether classic groups turn into consumer groups and back by themselves."),
+    Row("group.consumer.regex.refresh.interval.ms", INT, "600000", MEDIUM, limit=at_least(10000),
+        flags={INTERNAL, ONLY_4_4},
+        text="How often a subscription by pattern is matched against the topics again."),
+    Row("group.consumer.max.size", INT, "2147483647", MEDIUM, limit=at_least(1),
+        text="Members of one consumer group."),
+    Row("group.consumer.session.timeout.ms", INT, "45000", MEDIUM, limit=at_least(1),
+        text="Silence after which a consumer group's member is removed."),
+    Row("group.consumer.min.session.timeout.ms", INT, "45000", MEDIUM, limit=at_least(1),
+        text="Lowest session timeout a consumer group may be given."),
+    Row("group.consumer.max.session.timeout.ms", INT, "60000", MEDIUM, limit=at_least(1),
+        text="Highest session timeout a consumer group may be given."),
+    Row("group.consumer.heartbeat.interval.ms", INT, "5000", MEDIUM, limit=at_least(1),
+        text="Heartbeat interval told to members of consumer groups."),
+    Row("group.consumer.min.heartbeat.interval.ms", INT, "5000", MEDIUM, limit=at_least(1),
+        text="Lowest heartbeat interval a consumer group may be given."),
+    Row("group.consumer.max.heartbeat.interval.ms", INT, "15000", MEDIUM, limit=at_least(1),
+        text="Highest heartbeat interval a consumer group may be given."),
+    Row("group.consumer.assignment.interval.ms", INT, "1000", MEDIUM, mode=CLUSTER_WIDE,
+        limit=at_least(0), flags={ONLY_4_4},
+        text="Least time between two assignments of a consumer group."),
+    Row("group.consumer.min.assignment.interval.ms", INT, "0", MEDIUM, limit=at_least(0),
+        flags={ONLY_4_4},
+        text="Lowest assignment interval a consumer group may be given."),
+    Row("group.consumer.max.assignment.interval.ms", INT, "15000", MEDIUM, limit=at_least(0),
+        flags={ONLY_4_4},
+        text="Highest assignment interval a consumer group may be given."),
+    Row("group.consumer.assignor.offload.enable", BOOLEAN, "true", MEDIUM, mode=CLUSTER_WIDE,
+        flags={INTERNAL, ONLY_4_4},
+        text="Compute assignments of consumer groups on background threads."),
+)
+# fmt: on

@@ -1,73 +1,94 @@
 """KRaft, which Barnabas is not: read, checked and reported, without effect."""
 
-TABLE = """
-process.roles list "" high [broker|controller]
-  4.4: default=required
-    Roles of a KRaft process; empty for a broker with a registry, which is all there is here.
-controller.listener.names string null high
-  4.4: type=list default=required [non-empty-list]
-    Listeners of KRaft controllers.
-controller.quorum.voters list "" high [quorum]
-    The KRaft quorum as id@host:port,...
-controller.quorum.bootstrap.servers list "" high [quorum]
-    Where a KRaft quorum is found.
-controller.quorum.auto.join.enable boolean false low 4.4-only
-    Let a new controller join the quorum by itself.
-controller.quorum.election.timeout.ms int 1000 high
-  4.4: [0..]
-    Silence after which a voter stands for election.
-controller.quorum.election.backoff.max.ms int 1000 high
-  4.4: [0..]
-    Longest pause between two elections.
-controller.quorum.fetch.timeout.ms int 2000 high
-  4.4: [0..]
-    Silence after which a quorum member looks for another leader.
-controller.quorum.fetch.max.bytes int 1048576 low 4.4-only [1..]
-    Bytes of one fetch of the metadata log.
-controller.quorum.fetch.snapshot.max.bytes int 1048576 low 4.4-only [1..]
-    Bytes of one fetch of a metadata snapshot.
-controller.quorum.append.linger.ms int 25 medium
-  4.4: [0..]
-    How long metadata records are gathered before they are written.
-controller.quorum.request.timeout.ms int 2000 medium
-  4.4: [0..]
-    How long a quorum member waits for an answer.
-controller.quorum.retry.backoff.ms int 20 low
-  4.4: [0..]
-    Pause before a request to the quorum is repeated.
-controller.performance.always.log.threshold.ms long 2000 medium internal 4.4-only [0..]
-    Controller events slower than this are always logged.
-controller.performance.sample.period.ms long 60000 medium internal 4.4-only [100..]
-    How often the controller's speed is logged.
-broker.heartbeat.interval.ms int 2000 medium
-    How often a KRaft broker reports to the controller.
-broker.session.timeout.ms int 9000 medium
-    Silence after which a KRaft broker is fenced.
-initial.broker.registration.timeout.ms int 60000 medium
-    How long a KRaft broker tries to register while starting.
-metadata.log.dir string null high
-    Directory of the metadata log; the first data directory when unset.
-metadata.log.segment.bytes int 1073741824 high [12..]
-  4.4: [8388608..]
-    Segment size of the metadata log.
-metadata.log.segment.min.bytes int 8388608 high internal 3.9-only [12..]
-    Least segment size of the metadata log.
-metadata.log.segment.ms long 604800000 high
-    Age at which a segment of the metadata log is closed.
-metadata.log.max.record.bytes.between.snapshots long 20971520 high [1..]
-    Bytes of metadata records between two snapshots.
-metadata.log.max.snapshot.interval.ms long 3600000 high [0..]
-    Longest time between two snapshots of metadata.
-metadata.max.idle.interval.ms int 500 low [0..]
-    How often an idle controller writes a record of no content.
-metadata.max.retention.bytes long 104857600 high
-    Size beyond which old metadata is deleted.
-metadata.max.retention.ms long 604800000 high
-    Age beyond which old metadata is deleted.
-internal.metadata.delete.delay.millis long 60000 low internal 4.4-only
-    How long removed metadata files wait before they leave the disk.
-internal.metadata.log.segment.bytes int null low internal 4.4-only
-    Segment size of the metadata log, for Kafka's own tests.
-internal.metadata.max.batch.size.in.bytes int 8388608 low internal 4.4-only
-    Largest batch of metadata records.
-"""
+from barnabas.server.settings.definitions.limits import NON_EMPTY_LIST, QUORUM
+from barnabas.server.settings.definitions.row import (
+    HIGH,
+    INTERNAL,
+    LOW,
+    MEDIUM,
+    ONLY_3_9,
+    ONLY_4_4,
+    REQUIRED,
+    Differs,
+    Row,
+)
+from barnabas.storage.setting_types import BOOLEAN, INT, LIST, LONG, STRING, at_least, one_of
+
+# fmt: off
+ROWS = (
+    Row("process.roles", LIST, "", HIGH, limit=one_of("broker", "controller"),
+        kafka_4=Differs(default=REQUIRED),
+        text="Roles of a KRaft process; empty for a broker with a registry, which is all there is "
+        "here."),
+    Row("controller.listener.names", STRING, None, HIGH,
+        kafka_4=Differs(kind=LIST, default=REQUIRED, limit=NON_EMPTY_LIST),
+        text="Listeners of KRaft controllers."),
+    Row("controller.quorum.voters", LIST, "", HIGH, limit=QUORUM,
+        text="The KRaft quorum as id@host:port,..."),
+    Row("controller.quorum.bootstrap.servers", LIST, "", HIGH, limit=QUORUM,
+        text="Where a KRaft quorum is found."),
+    Row("controller.quorum.auto.join.enable", BOOLEAN, "false", LOW, flags={ONLY_4_4},
+        text="Let a new controller join the quorum by itself."),
+    Row("controller.quorum.election.timeout.ms", INT, "1000", HIGH,
+        kafka_4=Differs(limit=at_least(0)),
+        text="Silence after which a voter stands for election."),
+    Row("controller.quorum.election.backoff.max.ms", INT, "1000", HIGH,
+        kafka_4=Differs(limit=at_least(0)),
+        text="Longest pause between two elections."),
+    Row("controller.quorum.fetch.timeout.ms", INT, "2000", HIGH, kafka_4=Differs(limit=at_least(0)),
+        text="Silence after which a quorum member looks for another leader."),
+    Row("controller.quorum.fetch.max.bytes", INT, "1048576", LOW, limit=at_least(1),
+        flags={ONLY_4_4},
+        text="Bytes of one fetch of the metadata log."),
+    Row("controller.quorum.fetch.snapshot.max.bytes", INT, "1048576", LOW, limit=at_least(1),
+        flags={ONLY_4_4},
+        text="Bytes of one fetch of a metadata snapshot."),
+    Row("controller.quorum.append.linger.ms", INT, "25", MEDIUM, kafka_4=Differs(limit=at_least(0)),
+        text="How long metadata records are gathered before they are written."),
+    Row("controller.quorum.request.timeout.ms", INT, "2000", MEDIUM,
+        kafka_4=Differs(limit=at_least(0)),
+        text="How long a quorum member waits for an answer."),
+    Row("controller.quorum.retry.backoff.ms", INT, "20", LOW, kafka_4=Differs(limit=at_least(0)),
+        text="Pause before a request to the quorum is repeated."),
+    Row("controller.performance.always.log.threshold.ms", LONG, "2000", MEDIUM, limit=at_least(0),
+        flags={INTERNAL, ONLY_4_4},
+        text="Controller events slower than this are always logged."),
+    Row("controller.performance.sample.period.ms", LONG, "60000", MEDIUM, limit=at_least(100),
+        flags={INTERNAL, ONLY_4_4},
+        text="How often the controller's speed is logged."),
+    Row("broker.heartbeat.interval.ms", INT, "2000", MEDIUM,
+        text="How often a KRaft broker reports to the controller."),
+    Row("broker.session.timeout.ms", INT, "9000", MEDIUM,
+        text="Silence after which a KRaft broker is fenced."),
+    Row("initial.broker.registration.timeout.ms", INT, "60000", MEDIUM,
+        text="How long a KRaft broker tries to register while starting."),
+    Row("metadata.log.dir", STRING, None, HIGH,
+        text="Directory of the metadata log; the first data directory when unset."),
+    Row("metadata.log.segment.bytes", INT, "1073741824", HIGH, limit=at_least(12),
+        kafka_4=Differs(limit=at_least(8_388_608)),
+        text="Segment size of the metadata log."),
+    Row("metadata.log.segment.min.bytes", INT, "8388608", HIGH, limit=at_least(12),
+        flags={INTERNAL, ONLY_3_9},
+        text="Least segment size of the metadata log."),
+    Row("metadata.log.segment.ms", LONG, "604800000", HIGH,
+        text="Age at which a segment of the metadata log is closed."),
+    Row("metadata.log.max.record.bytes.between.snapshots", LONG, "20971520", HIGH,
+        limit=at_least(1),
+        text="Bytes of metadata records between two snapshots."),
+    Row("metadata.log.max.snapshot.interval.ms", LONG, "3600000", HIGH, limit=at_least(0),
+        text="Longest time between two snapshots of metadata."),
+    Row("metadata.max.idle.interval.ms", INT, "500", LOW, limit=at_least(0),
+        text="How often an idle controller writes a record of no content."),
+    Row("metadata.max.retention.bytes", LONG, "104857600", HIGH,
+        text="Size beyond which old metadata is deleted."),
+    Row("metadata.max.retention.ms", LONG, "604800000", HIGH,
+        text="Age beyond which old metadata is deleted."),
+    Row("internal.metadata.delete.delay.millis", LONG, "60000", LOW, flags={INTERNAL, ONLY_4_4},
+        text="How long removed metadata files wait before they leave the disk."),
+    Row("internal.metadata.log.segment.bytes", INT, None, LOW, flags={INTERNAL, ONLY_4_4},
+        text="Segment size of the metadata log, for Kafka's own tests."),
+    Row("internal.metadata.max.batch.size.in.bytes", INT, "8388608", LOW,
+        flags={INTERNAL, ONLY_4_4},
+        text="Largest batch of metadata records."),
+)
+# fmt: on

@@ -1,32 +1,12 @@
-"""What the limits in the tables mean, and the types that only broker settings have.
+"""Types and limits that only a broker's settings have; storage's `setting_types` has the rest."""
 
-[1..]  [0..1]  [1..9,-1]     numbers from, from and to, the same or one value more
-[a|b]  [~A|B]                one of these words (each of them, in a list); ~ in any case
-[non-empty] [non-null]       text
-[non-empty-list]             a list with a member and no duplicates
-[no-duplicates]              a list
-[quorum]                     KRaft's voters, unchecked here
-[kafka-version]              3.9, 2.8-IV1, 0.10.2, ...
-[log-levels]                 level, or level,room=level,...
-"""
-
-from functools import cache
+from typing import Final
 
 from barnabas.storage.message_format import MESSAGE_FORMAT_VERSION
 from barnabas.storage.setting_types import (
-    BOOLEAN,
-    DOUBLE,
     INT,
-    LIST,
-    LONG,
-    STRING,
-    UNLIMITED,
     Kind,
     Limit,
-    at_least,
-    between,
-    between_or,
-    one_of,
 )
 
 Complaint = tuple[object, str] | None
@@ -45,46 +25,18 @@ SHORT = Kind("SHORT", _short, "Not a number of type SHORT")
 CLASS = Kind("CLASS", str, "Not a class name")
 PASSWORD = Kind("PASSWORD", str, "Not a password")
 
-KINDS = {
-    kind.name.lower(): kind
-    for kind in (BOOLEAN, CLASS, DOUBLE, INT, LIST, LONG, PASSWORD, SHORT, STRING)
-}
 
+def fraction(low: int, high: float) -> Limit:
+    """A number from `low` to `high`."""
 
-@cache
-def limit_of(text: str) -> Limit:
-    """The limit that a table writes as `[text]`."""
-    if not text:
-        return UNLIMITED
-    if named := _NAMED.get(text):
-        return named
-    if ".." in text:
-        return _range(text)
-    if text[0] == "~":
-        return _one_of_in_any_case(*text[1:].split("|"))
-    return one_of(*text.split("|"))
-
-
-def _range(text: str) -> Limit:
-    low, _, rest = text.partition("..")
-    high, _, special = rest.partition(",")
-    if not high:
-        return at_least(int(low))
-    if special:
-        return between_or(int(low), int(high), int(special))
-    if "." in high:
-        return _up_to_a_fraction(int(low), float(high))
-    return between(int(low), int(high))
-
-
-def _up_to_a_fraction(low: int, high: float) -> Limit:
     def complain(name: str, value: float) -> Complaint:
         return None if low <= value <= high else (value, f"must be from {low} to {high}")
 
     return Limit(f"[{low},...,{high}]", complain)
 
 
-def _one_of_in_any_case(*allowed: str) -> Limit:
+def in_any_case(*allowed: str) -> Limit:
+    """One of these words, which are in capitals here."""
     reason = "String must be one of (case insensitive): " + ", ".join(allowed)
 
     def complain(name: str, value: str) -> Complaint:
@@ -113,12 +65,13 @@ def _log_levels(name: str, value: str) -> Complaint:
     return value, f"must be a level ({', '.join(LOG_LEVELS)}), with room=level after it if wanted"
 
 
-_NAMED = {
-    "kafka-version": MESSAGE_FORMAT_VERSION,
-    "log-levels": Limit("level,room=level,...", _log_levels),
-    "no-duplicates": Limit("", _no_duplicates),
-    "non-empty": Limit("non-empty string", _non_empty),
-    "non-empty-list": Limit("", _non_empty_list),
-    "non-null": Limit("non-null string", lambda name, value: None),
-    "quorum": Limit("non-empty list", lambda name, value: None),
-}
+KAFKA_VERSION: Final = MESSAGE_FORMAT_VERSION
+"""3.9, 2.8-IV1, 0.10.2, …"""
+LEVELS: Final = Limit("level,room=level,...", _log_levels)
+NO_DUPLICATES: Final = Limit("", _no_duplicates)
+NON_EMPTY: Final = Limit("non-empty string", _non_empty)
+NON_EMPTY_LIST: Final = Limit("", _non_empty_list)
+"""A list with a member and no duplicates."""
+NON_NULL: Final = Limit("non-null string", lambda name, value: None)
+QUORUM: Final = Limit("non-empty list", lambda name, value: None)
+"""KRaft's voters, unchecked here."""

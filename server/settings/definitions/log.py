@@ -1,114 +1,159 @@
 """Data directories, segments, retention, compaction, flushing, timestamps and codecs."""
 
-TABLE = """
-log.dir string /tmp/kafka-logs high
-  4.4: type=list [non-empty-list]
-    The data directory, when log.dirs is unset.
-log.dirs string null high
-  4.4: type=list [non-empty-list]
-    Data directories, separated by commas; partitions are spread over them.
-cordoned.log.dirs list "" medium per-broker 4.4-only [no-duplicates]
-    Data directories that get no new partitions; * for all of them.
-log.segment.bytes int 1073741824 high cluster-wide [14..]
-  4.4: [1048576..]
-    Size at which a segment is closed and the next begun.
-log.roll.ms long null high cluster-wide
-    Age at which a segment is closed even if small; log.roll.hours when unset.
-log.roll.hours int 168 high [1..]
-    log.roll.ms in hours.
-log.roll.jitter.ms long null high cluster-wide
-    Random share taken off the rolling age, so that segments do not all roll together;
-    log.roll.jitter.hours when unset.
-log.roll.jitter.hours int 0 high [0..]
-    log.roll.jitter.ms in hours.
-log.retention.ms long null high cluster-wide
-    Age at which closed segments are deleted; -1 never; log.retention.minutes when unset.
-log.retention.minutes int null high
-    log.retention.ms in minutes; log.retention.hours when unset.
-log.retention.hours int 168 high
-    log.retention.ms in hours.
-log.retention.bytes long -1 high cluster-wide
-    Size of a partition beyond which its oldest segments are deleted; -1 for no limit.
-log.retention.check.interval.ms long 300000 medium [1..]
-    How often segments are checked for deletion.
-log.cleanup.policy list delete medium cluster-wide [compact|delete]
-    What happens to old segments: delete, compact or both.
-log.segment.delete.delay.ms long 60000 high cluster-wide [0..]
-    How long a removed file waits, renamed, before it leaves the disk.
-log.cleaner.enable boolean true medium
-    Run compaction at all.
-log.cleaner.threads int 1 medium cluster-wide [0..]
-    How many compactions may run at once.
-log.cleaner.backoff.ms long 15000 medium cluster-wide [0..]
-    Pause when there is nothing to compact.
-log.cleaner.dedupe.buffer.size long 134217728 medium cluster-wide
-    Memory for the maps from key to last offset, all compactions together.
-log.cleaner.io.buffer.size int 524288 medium cluster-wide [0..]
-    Memory for reading and writing, all compactions together.
-log.cleaner.io.buffer.load.factor double 0.9 medium cluster-wide
-    How full a map from key to last offset may get; fuller maps cover more log with more
-    collisions.
-log.cleaner.io.max.bytes.per.second double 1.7976931348623157E308 medium cluster-wide
-    Limit for reading and writing by compaction.
-log.cleaner.delete.retention.ms long 86400000 medium cluster-wide [0..]
-    How long tombstones and transaction markers outlive compaction.
-log.cleaner.min.cleanable.ratio double 0.5 medium cluster-wide [0..1]
-    Share of a log that must be uncompacted before compaction is worth while.
-log.cleaner.min.compaction.lag.ms long 0 medium cluster-wide [0..]
-    Age before which a record is not compacted.
-log.cleaner.max.compaction.lag.ms long 9223372036854775807 medium cluster-wide [1..]
-    Age by which a record must have come to compaction.
-log.flush.interval.messages long 9223372036854775807 high cluster-wide [1..]
-    Records after which a partition is forced to disk.
-log.flush.interval.ms long null high cluster-wide
-    Time after which a partition is forced to disk; log.flush.scheduler.interval.ms when unset.
-log.flush.scheduler.interval.ms long 9223372036854775807 high
-    How often it is checked whether a partition must be forced to disk.
-log.flush.offset.checkpoint.interval.ms int 60000 high [0..]
-    How often recovery points are written.
-log.flush.start.offset.checkpoint.interval.ms int 60000 high [0..]
-    How often log start offsets are written.
-log.index.interval.bytes int 4096 medium cluster-wide [0..]
-    Bytes of log between two entries of an index.
-log.index.size.max.bytes int 10485760 medium cluster-wide [4..]
-    Size of an index at which its segment is closed.
-log.preallocate boolean false medium cluster-wide
-    Reserve a segment's full size when it is created.
-log.initial.task.delay.ms long 30000 low internal [0..]
-    How long after start-up the periodic work on logs begins.
-log.dir.failure.timeout.ms long 30000 low [1..]
-    How long a broker goes on when the controller cannot be told of a failed data directory.
-log.message.format.version string 3.0-IV1 medium 3.9-only [kafka-version]
-    Message format written while inter.broker.protocol.version is below 3.0.
-log.message.downconversion.enable boolean true low cluster-wide 3.9-only
-    Convert records for clients that understand only older message formats.
-log.message.timestamp.type string CreateTime medium cluster-wide [CreateTime|LogAppendTime]
-    Whether a record keeps its producer's time (CreateTime) or gets the broker's
-    (LogAppendTime).
-log.message.timestamp.before.max.ms long 9223372036854775807 medium cluster-wide [0..]
-    How far a record's time may lie before the broker's.
-log.message.timestamp.after.max.ms long 9223372036854775807 medium cluster-wide [0..]
-  4.4: default=3600000
-    How far a record's time may lie after the broker's.
-log.message.timestamp.difference.max.ms long 9223372036854775807 medium cluster-wide 3.9-only [0..]
-    How far a record's time may lie from the broker's, where the before and after limits are not
-    set.
-message.max.bytes int 1048588 high cluster-wide [0..]
-    Largest record batch, after compression.
-max.decompressed.message.bytes int 2147483639 medium cluster-wide 4.4-only [1..2147483639]
-    Largest record of a compressed batch, once decompressed, that is appended.
-compression.type string producer high cluster-wide [uncompressed|zstd|lz4|snappy|gzip|producer]
-    Codec of stored batches; producer keeps what was sent.
-compression.gzip.level int -1 medium cluster-wide [1..9,-1]
-    Level for gzip; -1 for its own default.
-compression.lz4.level int 9 medium cluster-wide [1..17]
-    Level for lz4.
-compression.zstd.level int 3 medium cluster-wide [-131072..22]
-    Level for zstd.
-num.recovery.threads.per.data.dir int 1 high cluster-wide [1..]
-  4.4: default=2
-    Logs of one data directory recovered at a time during start-up.
-num.replica.alter.log.dirs.threads int null high
-    How many replicas move between data directories at a time; the number of directories when
-    unset.
-"""
+from barnabas.server.settings.definitions.limits import KAFKA_VERSION, NO_DUPLICATES, NON_EMPTY_LIST
+from barnabas.server.settings.definitions.row import (
+    CLUSTER_WIDE,
+    HIGH,
+    INTERNAL,
+    LOW,
+    MEDIUM,
+    ONLY_3_9,
+    ONLY_4_4,
+    PER_BROKER,
+    Differs,
+    Row,
+)
+from barnabas.storage.setting_types import (
+    BOOLEAN,
+    DOUBLE,
+    INT,
+    LIST,
+    LONG,
+    STRING,
+    at_least,
+    between,
+    between_or,
+    one_of,
+)
+
+# fmt: off
+ROWS = (
+    Row("log.dir", STRING, "/tmp/kafka-logs", HIGH,
+        kafka_4=Differs(kind=LIST, limit=NON_EMPTY_LIST),
+        text="The data directory, when log.dirs is unset."),
+    Row("log.dirs", STRING, None, HIGH, kafka_4=Differs(kind=LIST, limit=NON_EMPTY_LIST),
+        text="Data directories, separated by commas; partitions are spread over them."),
+    Row("cordoned.log.dirs", LIST, "", MEDIUM, mode=PER_BROKER, limit=NO_DUPLICATES,
+        flags={ONLY_4_4},
+        text="Data directories that get no new partitions; * for all of them."),
+    Row("log.segment.bytes", INT, "1073741824", HIGH, mode=CLUSTER_WIDE, limit=at_least(14),
+        kafka_4=Differs(limit=at_least(1_048_576)),
+        text="Size at which a segment is closed and the next begun."),
+    Row("log.roll.ms", LONG, None, HIGH, mode=CLUSTER_WIDE,
+        text="Age at which a segment is closed even if small; log.roll.hours when unset."),
+    Row("log.roll.hours", INT, "168", HIGH, limit=at_least(1),
+        text="log.roll.ms in hours."),
+    Row("log.roll.jitter.ms", LONG, None, HIGH, mode=CLUSTER_WIDE,
+        text="Random share taken off the rolling age, so that segments do not all roll together; "
+        "log.roll.jitter.hours when unset."),
+    Row("log.roll.jitter.hours", INT, "0", HIGH, limit=at_least(0),
+        text="log.roll.jitter.ms in hours."),
+    Row("log.retention.ms", LONG, None, HIGH, mode=CLUSTER_WIDE,
+        text="Age at which closed segments are deleted; -1 never; log.retention.minutes when "
+        "unset."),
+    Row("log.retention.minutes", INT, None, HIGH,
+        text="log.retention.ms in minutes; log.retention.hours when unset."),
+    Row("log.retention.hours", INT, "168", HIGH,
+        text="log.retention.ms in hours."),
+    Row("log.retention.bytes", LONG, "-1", HIGH, mode=CLUSTER_WIDE,
+        text="Size of a partition beyond which its oldest segments are deleted; -1 for no limit."),
+    Row("log.retention.check.interval.ms", LONG, "300000", MEDIUM, limit=at_least(1),
+        text="How often segments are checked for deletion."),
+    Row("log.cleanup.policy", LIST, "delete", MEDIUM, mode=CLUSTER_WIDE,
+        limit=one_of("compact", "delete"),
+        text="What happens to old segments: delete, compact or both."),
+    Row("log.segment.delete.delay.ms", LONG, "60000", HIGH, mode=CLUSTER_WIDE, limit=at_least(0),
+        text="How long a removed file waits, renamed, before it leaves the disk."),
+    Row("log.cleaner.enable", BOOLEAN, "true", MEDIUM,
+        text="Run compaction at all."),
+    Row("log.cleaner.threads", INT, "1", MEDIUM, mode=CLUSTER_WIDE, limit=at_least(0),
+        text="How many compactions may run at once."),
+    Row("log.cleaner.backoff.ms", LONG, "15000", MEDIUM, mode=CLUSTER_WIDE, limit=at_least(0),
+        text="Pause when there is nothing to compact."),
+    Row("log.cleaner.dedupe.buffer.size", LONG, "134217728", MEDIUM, mode=CLUSTER_WIDE,
+        text="Memory for the maps from key to last offset, all compactions together."),
+    Row("log.cleaner.io.buffer.size", INT, "524288", MEDIUM, mode=CLUSTER_WIDE, limit=at_least(0),
+        text="Memory for reading and writing, all compactions together."),
+    Row("log.cleaner.io.buffer.load.factor", DOUBLE, "0.9", MEDIUM, mode=CLUSTER_WIDE,
+        text="How full a map from key to last offset may get; fuller maps cover more log with more "
+        "collisions."),
+    Row("log.cleaner.io.max.bytes.per.second", DOUBLE, "1.7976931348623157E308", MEDIUM,
+        mode=CLUSTER_WIDE,
+        text="Limit for reading and writing by compaction."),
+    Row("log.cleaner.delete.retention.ms", LONG, "86400000", MEDIUM, mode=CLUSTER_WIDE,
+        limit=at_least(0),
+        text="How long tombstones and transaction markers outlive compaction."),
+    Row("log.cleaner.min.cleanable.ratio", DOUBLE, "0.5", MEDIUM, mode=CLUSTER_WIDE,
+        limit=between(0, 1),
+        text="Share of a log that must be uncompacted before compaction is worth while."),
+    Row("log.cleaner.min.compaction.lag.ms", LONG, "0", MEDIUM, mode=CLUSTER_WIDE,
+        limit=at_least(0),
+        text="Age before which a record is not compacted."),
+    Row("log.cleaner.max.compaction.lag.ms", LONG, "9223372036854775807", MEDIUM, mode=CLUSTER_WIDE,
+        limit=at_least(1),
+        text="Age by which a record must have come to compaction."),
+    Row("log.flush.interval.messages", LONG, "9223372036854775807", HIGH, mode=CLUSTER_WIDE,
+        limit=at_least(1),
+        text="Records after which a partition is forced to disk."),
+    Row("log.flush.interval.ms", LONG, None, HIGH, mode=CLUSTER_WIDE,
+        text="Time after which a partition is forced to disk; log.flush.scheduler.interval.ms when "
+        "unset."),
+    Row("log.flush.scheduler.interval.ms", LONG, "9223372036854775807", HIGH,
+        text="How often it is checked whether a partition must be forced to disk."),
+    Row("log.flush.offset.checkpoint.interval.ms", INT, "60000", HIGH, limit=at_least(0),
+        text="How often recovery points are written."),
+    Row("log.flush.start.offset.checkpoint.interval.ms", INT, "60000", HIGH, limit=at_least(0),
+        text="How often log start offsets are written."),
+    Row("log.index.interval.bytes", INT, "4096", MEDIUM, mode=CLUSTER_WIDE, limit=at_least(0),
+        text="Bytes of log between two entries of an index."),
+    Row("log.index.size.max.bytes", INT, "10485760", MEDIUM, mode=CLUSTER_WIDE, limit=at_least(4),
+        text="Size of an index at which its segment is closed."),
+    Row("log.preallocate", BOOLEAN, "false", MEDIUM, mode=CLUSTER_WIDE,
+        text="Reserve a segment's full size when it is created."),
+    Row("log.initial.task.delay.ms", LONG, "30000", LOW, limit=at_least(0), flags={INTERNAL},
+        text="How long after start-up the periodic work on logs begins."),
+    Row("log.dir.failure.timeout.ms", LONG, "30000", LOW, limit=at_least(1),
+        text="How long a broker goes on when the controller cannot be told of a failed data "
+        "directory."),
+    Row("log.message.format.version", STRING, "3.0-IV1", MEDIUM, limit=KAFKA_VERSION,
+        flags={ONLY_3_9},
+        text="Message format written while inter.broker.protocol.version is below 3.0."),
+    Row("log.message.downconversion.enable", BOOLEAN, "true", LOW, mode=CLUSTER_WIDE,
+        flags={ONLY_3_9},
+        text="Convert records for clients that understand only older message formats."),
+    Row("log.message.timestamp.type", STRING, "CreateTime", MEDIUM, mode=CLUSTER_WIDE,
+        limit=one_of("CreateTime", "LogAppendTime"),
+        text="Whether a record keeps its producer's time (CreateTime) or gets the broker's "
+        "(LogAppendTime)."),
+    Row("log.message.timestamp.before.max.ms", LONG, "9223372036854775807", MEDIUM,
+        mode=CLUSTER_WIDE, limit=at_least(0),
+        text="How far a record's time may lie before the broker's."),
+    Row("log.message.timestamp.after.max.ms", LONG, "9223372036854775807", MEDIUM,
+        mode=CLUSTER_WIDE, limit=at_least(0), kafka_4=Differs(default="3600000"),
+        text="How far a record's time may lie after the broker's."),
+    Row("log.message.timestamp.difference.max.ms", LONG, "9223372036854775807", MEDIUM,
+        mode=CLUSTER_WIDE, limit=at_least(0), flags={ONLY_3_9},
+        text="How far a record's time may lie from the broker's, where the before and after limits "
+        "are not set."),
+    Row("message.max.bytes", INT, "1048588", HIGH, mode=CLUSTER_WIDE, limit=at_least(0),
+        text="Largest record batch, after compression."),
+    Row("max.decompressed.message.bytes", INT, "2147483639", MEDIUM, mode=CLUSTER_WIDE,
+        limit=between(1, 2_147_483_639), flags={ONLY_4_4},
+        text="Largest record of a compressed batch, once decompressed, that is appended."),
+    Row("compression.type", STRING, "producer", HIGH, mode=CLUSTER_WIDE,
+        limit=one_of("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"),
+        text="Codec of stored batches; producer keeps what was sent."),
+    Row("compression.gzip.level", INT, "-1", MEDIUM, mode=CLUSTER_WIDE, limit=between_or(1, 9, -1),
+        text="Level for gzip; -1 for its own default."),
+    Row("compression.lz4.level", INT, "9", MEDIUM, mode=CLUSTER_WIDE, limit=between(1, 17),
+        text="Level for lz4."),
+    Row("compression.zstd.level", INT, "3", MEDIUM, mode=CLUSTER_WIDE, limit=between(-131_072, 22),
+        text="Level for zstd."),
+    Row("num.recovery.threads.per.data.dir", INT, "1", HIGH, mode=CLUSTER_WIDE, limit=at_least(1),
+        kafka_4=Differs(default="2"),
+        text="Logs of one data directory recovered at a time during start-up."),
+    Row("num.replica.alter.log.dirs.threads", INT, None, HIGH,
+        text="How many replicas move between data directories at a time; the number of directories "
+        "when unset."),
+)
+# fmt: on

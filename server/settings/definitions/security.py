@@ -1,71 +1,94 @@
 """Authorization, SASL and delegation tokens."""
 
-TABLE = """
-authorizer.class.name string "" low [non-null]
-    The class that decides who may do what; empty allows everybody everything.
-principal.builder.class class
-  org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder medium per-broker
-    The class that names the user behind a connection.
-connections.max.reauth.ms long 0 medium
-    Longest life of a SASL session before the client must authenticate again; 0 for no limit.
-security.providers string null low
-    Java classes that register security providers.
-delegation.token.master.key password null medium 3.9-only
-    The older name of delegation.token.secret.key.
-delegation.token.secret.key password null medium
-    Secret from which delegation tokens are made; unset, there are none. All brokers share it.
-delegation.token.max.lifetime.ms long 604800000 medium [1..]
-    Age beyond which a delegation token cannot be renewed.
-delegation.token.expiry.time.ms long 86400000 medium [1..]
-    How long a delegation token is good for before it must be renewed.
-delegation.token.expiry.check.interval.ms long 3600000 low [1..]
-    How often expired delegation tokens are removed.
-sasl.enabled.mechanisms list GSSAPI medium per-broker
-  4.4: [no-duplicates]
-    SASL mechanisms offered to clients.
-sasl.mechanism.inter.broker.protocol string GSSAPI medium per-broker
-    SASL mechanism between brokers.
-sasl.mechanism.controller.protocol string GSSAPI high
-    SASL mechanism towards KRaft controllers.
-sasl.jaas.config password null medium per-broker
-    Login of one listener and mechanism in JAAS form.
-sasl.server.callback.handler.class class null medium
-    A class that checks the credentials of clients.
-sasl.client.callback.handler.class class null medium
-    A class that supplies this broker's own credentials.
-sasl.login.callback.handler.class class null medium
-    A class that supplies what a login asks for.
-sasl.login.class class null medium
-    A class that carries out logins.
-sasl.server.max.receive.size int 524288 medium
-    Largest SASL token accepted before authentication.
-sasl.login.connect.timeout.ms int null low
-    Limit for connecting to an external identity provider.
-sasl.login.read.timeout.ms int null low
-    Limit for reading from an external identity provider.
-sasl.login.retry.backoff.ms long 100 low
-    First pause after a failed attempt at an identity provider.
-sasl.login.retry.backoff.max.ms long 10000 low
-    Longest pause between attempts at an identity provider.
-sasl.login.refresh.window.factor double 0.8 medium per-broker
-    Share of a credential's life after which it is renewed.
-sasl.login.refresh.window.jitter double 0.05 medium per-broker
-    Random share added to that time.
-sasl.login.refresh.min.period.seconds short 60 medium per-broker
-    Least wait before a credential is renewed.
-sasl.login.refresh.buffer.seconds short 300 medium per-broker
-    Time left before a credential's end by which it should be renewed.
-sasl.kerberos.service.name string null medium per-broker
-    Kerberos name this broker runs as.
-sasl.kerberos.kinit.cmd string /usr/bin/kinit medium per-broker
-    Path of kinit.
-sasl.kerberos.ticket.renew.window.factor double 0.8 medium per-broker
-    Share of a ticket's life after which it is renewed.
-sasl.kerberos.ticket.renew.jitter double 0.05 medium per-broker
-    Random share added to that time.
-sasl.kerberos.min.time.before.relogin long 60000 medium per-broker
-    Pause between two Kerberos logins, in milliseconds.
-sasl.kerberos.principal.to.local.rules list DEFAULT medium per-broker
-  4.4: [no-duplicates]
-    Rules that turn Kerberos principals into user names, tried in order.
-"""
+from barnabas.server.settings.definitions.limits import (
+    CLASS,
+    NO_DUPLICATES,
+    NON_NULL,
+    PASSWORD,
+    SHORT,
+)
+from barnabas.server.settings.definitions.row import (
+    HIGH,
+    LOW,
+    MEDIUM,
+    ONLY_3_9,
+    PER_BROKER,
+    Differs,
+    Row,
+)
+from barnabas.storage.setting_types import DOUBLE, INT, LIST, LONG, STRING, at_least
+
+# fmt: off
+ROWS = (
+    Row("authorizer.class.name", STRING, "", LOW, limit=NON_NULL,
+        text="The class that decides who may do what; empty allows everybody everything."),
+    Row("principal.builder.class", CLASS,
+        "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder", MEDIUM,
+        mode=PER_BROKER,
+        text="The class that names the user behind a connection."),
+    Row("connections.max.reauth.ms", LONG, "0", MEDIUM,
+        text="Longest life of a SASL session before the client must authenticate again; 0 for no "
+        "limit."),
+    Row("security.providers", STRING, None, LOW,
+        text="Java classes that register security providers."),
+    Row("delegation.token.master.key", PASSWORD, None, MEDIUM, flags={ONLY_3_9},
+        text="The older name of delegation.token.secret.key."),
+    Row("delegation.token.secret.key", PASSWORD, None, MEDIUM,
+        text="Secret from which delegation tokens are made; unset, there are none. All brokers "
+        "share it."),
+    Row("delegation.token.max.lifetime.ms", LONG, "604800000", MEDIUM, limit=at_least(1),
+        text="Age beyond which a delegation token cannot be renewed."),
+    Row("delegation.token.expiry.time.ms", LONG, "86400000", MEDIUM, limit=at_least(1),
+        text="How long a delegation token is good for before it must be renewed."),
+    Row("delegation.token.expiry.check.interval.ms", LONG, "3600000", LOW, limit=at_least(1),
+        text="How often expired delegation tokens are removed."),
+    Row("sasl.enabled.mechanisms", LIST, "GSSAPI", MEDIUM, mode=PER_BROKER,
+        kafka_4=Differs(limit=NO_DUPLICATES),
+        text="SASL mechanisms offered to clients."),
+    Row("sasl.mechanism.inter.broker.protocol", STRING, "GSSAPI", MEDIUM, mode=PER_BROKER,
+        text="SASL mechanism between brokers."),
+    Row("sasl.mechanism.controller.protocol", STRING, "GSSAPI", HIGH,
+        text="SASL mechanism towards KRaft controllers."),
+    Row("sasl.jaas.config", PASSWORD, None, MEDIUM, mode=PER_BROKER,
+        text="Login of one listener and mechanism in JAAS form."),
+    Row("sasl.server.callback.handler.class", CLASS, None, MEDIUM,
+        text="A class that checks the credentials of clients."),
+    Row("sasl.client.callback.handler.class", CLASS, None, MEDIUM,
+        text="A class that supplies this broker's own credentials."),
+    Row("sasl.login.callback.handler.class", CLASS, None, MEDIUM,
+        text="A class that supplies what a login asks for."),
+    Row("sasl.login.class", CLASS, None, MEDIUM,
+        text="A class that carries out logins."),
+    Row("sasl.server.max.receive.size", INT, "524288", MEDIUM,
+        text="Largest SASL token accepted before authentication."),
+    Row("sasl.login.connect.timeout.ms", INT, None, LOW,
+        text="Limit for connecting to an external identity provider."),
+    Row("sasl.login.read.timeout.ms", INT, None, LOW,
+        text="Limit for reading from an external identity provider."),
+    Row("sasl.login.retry.backoff.ms", LONG, "100", LOW,
+        text="First pause after a failed attempt at an identity provider."),
+    Row("sasl.login.retry.backoff.max.ms", LONG, "10000", LOW,
+        text="Longest pause between attempts at an identity provider."),
+    Row("sasl.login.refresh.window.factor", DOUBLE, "0.8", MEDIUM, mode=PER_BROKER,
+        text="Share of a credential's life after which it is renewed."),
+    Row("sasl.login.refresh.window.jitter", DOUBLE, "0.05", MEDIUM, mode=PER_BROKER,
+        text="Random share added to that time."),
+    Row("sasl.login.refresh.min.period.seconds", SHORT, "60", MEDIUM, mode=PER_BROKER,
+        text="Least wait before a credential is renewed."),
+    Row("sasl.login.refresh.buffer.seconds", SHORT, "300", MEDIUM, mode=PER_BROKER,
+        text="Time left before a credential's end by which it should be renewed."),
+    Row("sasl.kerberos.service.name", STRING, None, MEDIUM, mode=PER_BROKER,
+        text="Kerberos name this broker runs as."),
+    Row("sasl.kerberos.kinit.cmd", STRING, "/usr/bin/kinit", MEDIUM, mode=PER_BROKER,
+        text="Path of kinit."),
+    Row("sasl.kerberos.ticket.renew.window.factor", DOUBLE, "0.8", MEDIUM, mode=PER_BROKER,
+        text="Share of a ticket's life after which it is renewed."),
+    Row("sasl.kerberos.ticket.renew.jitter", DOUBLE, "0.05", MEDIUM, mode=PER_BROKER,
+        text="Random share added to that time."),
+    Row("sasl.kerberos.min.time.before.relogin", LONG, "60000", MEDIUM, mode=PER_BROKER,
+        text="Pause between two Kerberos logins, in milliseconds."),
+    Row("sasl.kerberos.principal.to.local.rules", LIST, "DEFAULT", MEDIUM, mode=PER_BROKER,
+        kafka_4=Differs(limit=NO_DUPLICATES),
+        text="Rules that turn Kerberos principals into user names, tried in order."),
+)
+# fmt: on

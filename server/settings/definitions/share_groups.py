@@ -1,95 +1,137 @@
 """Share groups (KIP-932)."""
 
-TABLE = """
-group.share.enable boolean false medium internal 3.9-only
-    Kafka's early switch for share groups.
-group.share.max.groups short 10 medium 3.9-only [1..100]
-    Share groups of one broker.
-group.share.max.size short 200 medium [10..1000]
-  4.4: type=int [1..1000]
-    Members of one share group.
-group.share.max.share.sessions int 2000 medium 4.4-only [1..]
-    Share sessions remembered at a time.
-group.share.assignors list simple medium 4.4-only [non-empty-list]
-    Assignors for share groups.
-group.share.session.timeout.ms int 45000 medium [1..]
-    Silence after which a share group's member is removed.
-group.share.min.session.timeout.ms int 45000 medium [1..]
-    Lowest session timeout a share group may be given.
-group.share.max.session.timeout.ms int 60000 medium [1..]
-    Highest session timeout a share group may be given.
-group.share.heartbeat.interval.ms int 5000 medium [1..]
-    Heartbeat interval told to members of share groups.
-group.share.min.heartbeat.interval.ms int 5000 medium [1..]
-    Lowest heartbeat interval a share group may be given.
-group.share.max.heartbeat.interval.ms int 15000 medium [1..]
-    Highest heartbeat interval a share group may be given.
-group.share.assignment.interval.ms int 1000 medium cluster-wide 4.4-only [0..]
-    Least time between two assignments of a share group.
-group.share.min.assignment.interval.ms int 0 medium 4.4-only [0..]
-    Lowest assignment interval a share group may be given.
-group.share.max.assignment.interval.ms int 15000 medium 4.4-only [0..]
-    Highest assignment interval a share group may be given.
-group.share.assignor.offload.enable boolean true medium cluster-wide internal 4.4-only
-    Compute assignments of share groups on background threads.
-group.share.delivery.count.limit int 5 medium [2..10]
-    Deliveries of a record before it is given up.
-group.share.min.delivery.count.limit int 2 medium 4.4-only [2..5]
-    Lowest delivery limit a share group may be given.
-group.share.max.delivery.count.limit int 10 medium 4.4-only [5..25]
-    Highest delivery limit a share group may be given.
-group.share.record.lock.duration.ms int 30000 medium [1000..60000]
-  4.4: [1000..3600000]
-    How long a delivered record belongs to its consumer before others get it.
-group.share.min.record.lock.duration.ms int 15000 medium [1000..30000]
-    Shortest lock a share group may be given.
-group.share.max.record.lock.duration.ms int 60000 medium [30000..3600000]
-    Longest lock a share group may be given.
-group.share.partition.max.record.locks int 200 medium [100..10000]
-  4.4: default=2000
-    Records of one partition that may be delivered and unsettled.
-group.share.min.partition.max.record.locks int 100 medium 4.4-only [100..2000]
-    Lowest number of unsettled records a share group may be given.
-group.share.max.partition.max.record.locks int 4000 medium 4.4-only [2000..10000]
-    Highest number of unsettled records a share group may be given.
-group.share.initialize.retry.interval.ms int 30000 low internal 4.4-only [1..]
-    Pause before a share partition's failed initialisation is tried again.
-group.share.persister.class.name string
-  org.apache.kafka.server.share.persister.DefaultStatePersister medium internal 4.4-only
-    The class that stores share groups' state.
-group.share.dlq.manager.class.name string
-  org.apache.kafka.server.share.dlq.DefaultShareGroupDLQManager medium internal 4.4-only
-    The class that handles records given up by share groups.
-share.fetch.purgatory.purge.interval.requests int 1000 medium 4.4-only
-    Kafka's interval for clearing finished waits for share fetches.
-share.coordinator.threads int 1 medium 4.4-only [1..]
-    Kafka's threads for share groups' state.
-share.coordinator.append.linger.ms int -1 medium 4.4-only [-1..]
-    How long changes of share state are gathered before they are written; -1 adapts to the load.
-share.coordinator.write.timeout.ms int 5000 high 4.4-only [1..]
-    How long a write of share state may take.
-share.coordinator.load.buffer.size int 5242880 high 4.4-only [1..]
-    Bytes read at a time while loading share state.
-share.coordinator.cached.buffer.max.bytes int 1048588 medium cluster-wide 4.4-only [524288..]
-    Largest write buffer kept for reuse by the share coordinator.
-share.coordinator.snapshot.update.records.per.snapshot int 500 medium 4.4-only [0..500]
-    Updates of share state between two snapshots.
-share.coordinator.cold.partition.snapshot.interval.ms int 300000 low internal 4.4-only [1..]
-    How often share state that nobody changes is written again.
-share.coordinator.state.topic.num.partitions int 50 high 4.4-only [1..]
-    Partitions of __share_group_state; not to be changed later.
-share.coordinator.state.topic.replication.factor short 3 high 4.4-only [1..]
-    Replicas of __share_group_state.
-share.coordinator.state.topic.min.isr short 2 high 4.4-only [1..]
-    In-sync replicas that writing to __share_group_state needs.
-share.coordinator.state.topic.segment.bytes int 104857600 high 4.4-only [1..]
-    Segment size of __share_group_state.
-share.coordinator.state.topic.compression.codec int 0 high 4.4-only
-    Codec of __share_group_state, as a number.
-share.coordinator.state.topic.prune.interval.ms int 300000 low internal 4.4-only [1..]
-    How often outlived records of __share_group_state are deleted.
-errors.deadletterqueue.auto.create.topics.enable boolean false medium cluster-wide 4.4-only
-    Create the topics that take given-up records of share groups.
-errors.deadletterqueue.topic.name.prefix string dlq. medium cluster-wide 4.4-only
-    How the names of those topics begin.
-"""
+from barnabas.server.settings.definitions.limits import NON_EMPTY_LIST, SHORT
+from barnabas.server.settings.definitions.row import (
+    CLUSTER_WIDE,
+    HIGH,
+    INTERNAL,
+    LOW,
+    MEDIUM,
+    ONLY_3_9,
+    ONLY_4_4,
+    Differs,
+    Row,
+)
+from barnabas.storage.setting_types import BOOLEAN, INT, LIST, STRING, at_least, between
+
+# fmt: off
+ROWS = (
+    Row("group.share.enable", BOOLEAN, "false", MEDIUM, flags={INTERNAL, ONLY_3_9},
+        text="Kafka's early switch for share groups."),
+    Row("group.share.max.groups", SHORT, "10", MEDIUM, limit=between(1, 100), flags={ONLY_3_9},
+        text="Share groups of one broker."),
+    Row("group.share.max.size", SHORT, "200", MEDIUM, limit=between(10, 1000),
+        kafka_4=Differs(kind=INT, limit=between(1, 1000)),
+        text="Members of one share group."),
+    Row("group.share.max.share.sessions", INT, "2000", MEDIUM, limit=at_least(1), flags={ONLY_4_4},
+        text="Share sessions remembered at a time."),
+    Row("group.share.assignors", LIST, "simple", MEDIUM, limit=NON_EMPTY_LIST, flags={ONLY_4_4},
+        text="Assignors for share groups."),
+    Row("group.share.session.timeout.ms", INT, "45000", MEDIUM, limit=at_least(1),
+        text="Silence after which a share group's member is removed."),
+    Row("group.share.min.session.timeout.ms", INT, "45000", MEDIUM, limit=at_least(1),
+        text="Lowest session timeout a share group may be given."),
+    Row("group.share.max.session.timeout.ms", INT, "60000", MEDIUM, limit=at_least(1),
+        text="Highest session timeout a share group may be given."),
+    Row("group.share.heartbeat.interval.ms", INT, "5000", MEDIUM, limit=at_least(1),
+        text="Heartbeat interval told to members of share groups."),
+    Row("group.share.min.heartbeat.interval.ms", INT, "5000", MEDIUM, limit=at_least(1),
+        text="Lowest heartbeat interval a share group may be given."),
+    Row("group.share.max.heartbeat.interval.ms", INT, "15000", MEDIUM, limit=at_least(1),
+        text="Highest heartbeat interval a share group may be given."),
+    Row("group.share.assignment.interval.ms", INT, "1000", MEDIUM, mode=CLUSTER_WIDE,
+        limit=at_least(0), flags={ONLY_4_4},
+        text="Least time between two assignments of a share group."),
+    Row("group.share.min.assignment.interval.ms", INT, "0", MEDIUM, limit=at_least(0),
+        flags={ONLY_4_4},
+        text="Lowest assignment interval a share group may be given."),
+    Row("group.share.max.assignment.interval.ms", INT, "15000", MEDIUM, limit=at_least(0),
+        flags={ONLY_4_4},
+        text="Highest assignment interval a share group may be given."),
+    Row("group.share.assignor.offload.enable", BOOLEAN, "true", MEDIUM, mode=CLUSTER_WIDE,
+        flags={INTERNAL, ONLY_4_4},
+        text="Compute assignments of share groups on background threads."),
+    Row("group.share.delivery.count.limit", INT, "5", MEDIUM, limit=between(2, 10),
+        text="Deliveries of a record before it is given up."),
+    Row("group.share.min.delivery.count.limit", INT, "2", MEDIUM, limit=between(2, 5),
+        flags={ONLY_4_4},
+        text="Lowest delivery limit a share group may be given."),
+    Row("group.share.max.delivery.count.limit", INT, "10", MEDIUM, limit=between(5, 25),
+        flags={ONLY_4_4},
+        text="Highest delivery limit a share group may be given."),
+    Row("group.share.record.lock.duration.ms", INT, "30000", MEDIUM, limit=between(1000, 60000),
+        kafka_4=Differs(limit=between(1000, 3_600_000)),
+        text="How long a delivered record belongs to its consumer before others get it."),
+    Row("group.share.min.record.lock.duration.ms", INT, "15000", MEDIUM, limit=between(1000, 30000),
+        text="Shortest lock a share group may be given."),
+    Row("group.share.max.record.lock.duration.ms", INT, "60000", MEDIUM,
+        limit=between(30000, 3_600_000),
+        text="Longest lock a share group may be given."),
+    Row("group.share.partition.max.record.locks", INT, "200", MEDIUM, limit=between(100, 10000),
+        kafka_4=Differs(default="2000"),
+        text="Records of one partition that may be delivered and unsettled."),
+    Row("group.share.min.partition.max.record.locks", INT, "100", MEDIUM, limit=between(100, 2000),
+        flags={ONLY_4_4},
+        text="Lowest number of unsettled records a share group may be given."),
+    Row("group.share.max.partition.max.record.locks", INT, "4000", MEDIUM,
+        limit=between(2000, 10000), flags={ONLY_4_4},
+        text="Highest number of unsettled records a share group may be given."),
+    Row("group.share.initialize.retry.interval.ms", INT, "30000", LOW, limit=at_least(1),
+        flags={INTERNAL, ONLY_4_4},
+        text="Pause before a share partition's failed initialisation is tried again."),
+    Row("group.share.persister.class.name", STRING,
+        "org.apache.kafka.server.share.persister.DefaultStatePersister", MEDIUM,
+        flags={INTERNAL, ONLY_4_4},
+        text="The class that stores share groups' state."),
+    Row("group.share.dlq.manager.class.name", STRING,
+        "org.apache.kafka.server.share.dlq.DefaultShareGroupDLQManager", MEDIUM,
+        flags={INTERNAL, ONLY_4_4},
+        text="The class that handles records given up by share groups."),
+    Row("share.fetch.purgatory.purge.interval.requests", INT, "1000", MEDIUM, flags={ONLY_4_4},
+        text="Kafka's interval for clearing finished waits for share fetches."),
+    Row("share.coordinator.threads", INT, "1", MEDIUM, limit=at_least(1), flags={ONLY_4_4},
+        text="Kafka's threads for share groups' state."),
+    Row("share.coordinator.append.linger.ms", INT, "-1", MEDIUM, limit=at_least(-1),
+        flags={ONLY_4_4},
+        text="How long changes of share state are gathered before they are written; -1 adapts to "
+        "the load."),
+    Row("share.coordinator.write.timeout.ms", INT, "5000", HIGH, limit=at_least(1),
+        flags={ONLY_4_4},
+        text="How long a write of share state may take."),
+    Row("share.coordinator.load.buffer.size", INT, "5242880", HIGH, limit=at_least(1),
+        flags={ONLY_4_4},
+        text="Bytes read at a time while loading share state."),
+    Row("share.coordinator.cached.buffer.max.bytes", INT, "1048588", MEDIUM, mode=CLUSTER_WIDE,
+        limit=at_least(524_288), flags={ONLY_4_4},
+        text="Largest write buffer kept for reuse by the share coordinator."),
+    Row("share.coordinator.snapshot.update.records.per.snapshot", INT, "500", MEDIUM,
+        limit=between(0, 500), flags={ONLY_4_4},
+        text="Updates of share state between two snapshots."),
+    Row("share.coordinator.cold.partition.snapshot.interval.ms", INT, "300000", LOW,
+        limit=at_least(1), flags={INTERNAL, ONLY_4_4},
+        text="How often share state that nobody changes is written again."),
+    Row("share.coordinator.state.topic.num.partitions", INT, "50", HIGH, limit=at_least(1),
+        flags={ONLY_4_4},
+        text="Partitions of __share_group_state; not to be changed later."),
+    Row("share.coordinator.state.topic.replication.factor", SHORT, "3", HIGH, limit=at_least(1),
+        flags={ONLY_4_4},
+        text="Replicas of __share_group_state."),
+    Row("share.coordinator.state.topic.min.isr", SHORT, "2", HIGH, limit=at_least(1),
+        flags={ONLY_4_4},
+        text="In-sync replicas that writing to __share_group_state needs."),
+    Row("share.coordinator.state.topic.segment.bytes", INT, "104857600", HIGH, limit=at_least(1),
+        flags={ONLY_4_4},
+        text="Segment size of __share_group_state."),
+    Row("share.coordinator.state.topic.compression.codec", INT, "0", HIGH, flags={ONLY_4_4},
+        text="Codec of __share_group_state, as a number."),
+    Row("share.coordinator.state.topic.prune.interval.ms", INT, "300000", LOW, limit=at_least(1),
+        flags={INTERNAL, ONLY_4_4},
+        text="How often outlived records of __share_group_state are deleted."),
+    Row("errors.deadletterqueue.auto.create.topics.enable", BOOLEAN, "false", MEDIUM,
+        mode=CLUSTER_WIDE, flags={ONLY_4_4},
+        text="Create the topics that take given-up records of share groups."),
+    Row("errors.deadletterqueue.topic.name.prefix", STRING, "dlq.", MEDIUM, mode=CLUSTER_WIDE,
+        flags={ONLY_4_4},
+        text="How the names of those topics begin."),
+)
+# fmt: on

@@ -1,52 +1,60 @@
 """TLS. Each of these may be set for one listener, as `listener.name.<name>.ssl.…`."""
 
-TABLE = """
-ssl.protocol string TLSv1.3 medium per-broker
-    TLS version of a new context.
-ssl.enabled.protocols list TLSv1.2,TLSv1.3 medium per-broker
-  4.4: [no-duplicates]
-    TLS versions allowed on connections.
-ssl.provider string null medium per-broker
-    Java security provider for TLS.
-ssl.cipher.suites list "" medium per-broker
-  4.4: [no-duplicates]
-    Cipher suites allowed; empty for the library's own choice.
-ssl.client.auth string none medium per-broker [required|requested|none]
-    Whether clients must (required), may (requested) or need not (none) show a certificate.
-ssl.endpoint.identification.algorithm string https low per-broker
-    Check of the peer's host name against its certificate; empty turns it off.
-ssl.keystore.type string JKS medium per-broker
-    Format of the keystore: JKS, PKCS12 or PEM.
-ssl.keystore.location string null medium per-broker
-    File with this broker's key and certificates.
-ssl.keystore.password password null medium per-broker
-    Password of the keystore.
-ssl.keystore.key password null medium per-broker
-    Private key in PEM form, instead of a file.
-ssl.keystore.certificate.chain password null medium per-broker
-    Certificates that belong to ssl.keystore.key, in PEM form.
-ssl.key.password password null medium per-broker
-    Password of the private key.
-ssl.truststore.type string JKS medium per-broker
-    Format of the truststore: JKS, PKCS12 or PEM.
-ssl.truststore.location string null medium per-broker
-    File with the certificates that peers are checked against.
-ssl.truststore.password password null medium per-broker
-    Password of the truststore.
-ssl.truststore.certificates password null medium per-broker
-    Certificates that peers are checked against, in PEM form, instead of a file.
-ssl.keymanager.algorithm string SunX509 medium per-broker
-    Java's key manager.
-ssl.trustmanager.algorithm string PKIX medium per-broker
-    Java's trust manager.
-ssl.secure.random.implementation string null low per-broker
-    Java's source of random numbers for TLS.
-ssl.engine.factory.class class null low per-broker
-    A class that builds TLS engines.
-ssl.principal.mapping.rules string DEFAULT low
-    Rules that turn certificate names into user names, tried in order.
-ssl.allow.dn.changes boolean false low
-    Let a new keystore carry another distinguished name.
-ssl.allow.san.changes boolean false low
-    Let a new keystore lack alternative names of the old one.
-"""
+from barnabas.server.settings.definitions.limits import CLASS, NO_DUPLICATES, PASSWORD
+from barnabas.server.settings.definitions.row import LOW, MEDIUM, PER_BROKER, Differs, Row
+from barnabas.storage.setting_types import BOOLEAN, LIST, STRING, one_of
+
+# fmt: off
+ROWS = (
+    Row("ssl.protocol", STRING, "TLSv1.3", MEDIUM, mode=PER_BROKER,
+        text="TLS version of a new context."),
+    Row("ssl.enabled.protocols", LIST, "TLSv1.2,TLSv1.3", MEDIUM, mode=PER_BROKER,
+        kafka_4=Differs(limit=NO_DUPLICATES),
+        text="TLS versions allowed on connections."),
+    Row("ssl.provider", STRING, None, MEDIUM, mode=PER_BROKER,
+        text="Java security provider for TLS."),
+    Row("ssl.cipher.suites", LIST, "", MEDIUM, mode=PER_BROKER,
+        kafka_4=Differs(limit=NO_DUPLICATES),
+        text="Cipher suites allowed; empty for the library's own choice."),
+    Row("ssl.client.auth", STRING, "none", MEDIUM, mode=PER_BROKER,
+        limit=one_of("required", "requested", "none"),
+        text="Whether clients must (required), may (requested) or need not (none) show a "
+        "certificate."),
+    Row("ssl.endpoint.identification.algorithm", STRING, "https", LOW, mode=PER_BROKER,
+        text="Check of the peer's host name against its certificate; empty turns it off."),
+    Row("ssl.keystore.type", STRING, "JKS", MEDIUM, mode=PER_BROKER,
+        text="Format of the keystore: JKS, PKCS12 or PEM."),
+    Row("ssl.keystore.location", STRING, None, MEDIUM, mode=PER_BROKER,
+        text="File with this broker's key and certificates."),
+    Row("ssl.keystore.password", PASSWORD, None, MEDIUM, mode=PER_BROKER,
+        text="Password of the keystore."),
+    Row("ssl.keystore.key", PASSWORD, None, MEDIUM, mode=PER_BROKER,
+        text="Private key in PEM form, instead of a file."),
+    Row("ssl.keystore.certificate.chain", PASSWORD, None, MEDIUM, mode=PER_BROKER,
+        text="Certificates that belong to ssl.keystore.key, in PEM form."),
+    Row("ssl.key.password", PASSWORD, None, MEDIUM, mode=PER_BROKER,
+        text="Password of the private key."),
+    Row("ssl.truststore.type", STRING, "JKS", MEDIUM, mode=PER_BROKER,
+        text="Format of the truststore: JKS, PKCS12 or PEM."),
+    Row("ssl.truststore.location", STRING, None, MEDIUM, mode=PER_BROKER,
+        text="File with the certificates that peers are checked against."),
+    Row("ssl.truststore.password", PASSWORD, None, MEDIUM, mode=PER_BROKER,
+        text="Password of the truststore."),
+    Row("ssl.truststore.certificates", PASSWORD, None, MEDIUM, mode=PER_BROKER,
+        text="Certificates that peers are checked against, in PEM form, instead of a file."),
+    Row("ssl.keymanager.algorithm", STRING, "SunX509", MEDIUM, mode=PER_BROKER,
+        text="Java's key manager."),
+    Row("ssl.trustmanager.algorithm", STRING, "PKIX", MEDIUM, mode=PER_BROKER,
+        text="Java's trust manager."),
+    Row("ssl.secure.random.implementation", STRING, None, LOW, mode=PER_BROKER,
+        text="Java's source of random numbers for TLS."),
+    Row("ssl.engine.factory.class", CLASS, None, LOW, mode=PER_BROKER,
+        text="A class that builds TLS engines."),
+    Row("ssl.principal.mapping.rules", STRING, "DEFAULT", LOW,
+        text="Rules that turn certificate names into user names, tried in order."),
+    Row("ssl.allow.dn.changes", BOOLEAN, "false", LOW,
+        text="Let a new keystore carry another distinguished name."),
+    Row("ssl.allow.san.changes", BOOLEAN, "false", LOW,
+        text="Let a new keystore lack alternative names of the old one."),
+)
+# fmt: on

@@ -2,11 +2,27 @@
 
 import pytest
 
-from barnabas.server.settings.definitions.limits import limit_of
+from barnabas.server.settings.definitions.limits import (
+    KAFKA_VERSION,
+    LEVELS,
+    NO_DUPLICATES,
+    NON_EMPTY,
+    NON_EMPTY_LIST,
+    fraction,
+    in_any_case,
+)
 from barnabas.server.settings.table import AREAS, CLUSTER_WIDE, PER_BROKER, READ_ONLY, settings
 from barnabas.server.settings.topics import TOPIC_SETTINGS
 from barnabas.storage.log_config import SETTINGS as LOG_SETTINGS
-from barnabas.storage.setting_types import InvalidSetting
+from barnabas.storage.setting_types import (
+    UNLIMITED,
+    InvalidSetting,
+    Limit,
+    at_least,
+    between,
+    between_or,
+    one_of,
+)
 
 RELEASES = (3, 4)
 
@@ -29,7 +45,7 @@ def test_every_default_keeps_its_own_limit(release: int) -> None:
         setting.parse(setting.default_text)
 
 
-def test_a_stanza_holds_what_differs_in_4_4() -> None:
+def test_a_row_holds_what_differs_in_4_4() -> None:
     old, new = settings(3)["log.segment.bytes"], settings(4)["log.segment.bytes"]
     assert (old.limit.describe, new.limit.describe) == ("[14,...]", "[1048576,...]")
     assert old.parse("14") == 14
@@ -43,25 +59,25 @@ def test_a_stanza_holds_what_differs_in_4_4() -> None:
 @pytest.mark.parametrize(
     ("limit", "good", "bad"),
     [
-        ("1..", [1, 1 << 40], [0, -1]),
-        ("0..1", [0, 0.5, 1], [1.5, -0.1]),
-        ("0..0.5", [0, 0.5], [0.6, -0.1]),
-        ("1..9,-1", [1, 9, -1], [0, 10]),
-        ("a|b", ["a", ("a", "b"), ()], ["c", ("a", "c")]),
-        ("~A|B", ["a", "B"], ["c"]),
-        ("non-empty", ["x", None], [""]),
-        ("non-empty-list", [("a",)], [(), ("a", "a")]),
-        ("no-duplicates", [(), ("a", "b")], [("a", "a")]),
-        ("kafka-version", ["2.8", "3.9-IV0"], ["9.9"]),
-        ("log-levels", ["info", "warn,replication=debug"], ["loud", "info,x", "info,=debug"]),
-        ("", [None, 1, "x"], []),
+        (at_least(1), [1, 1 << 40], [0, -1]),
+        (between(0, 1), [0, 0.5, 1], [1.5, -0.1]),
+        (fraction(0, 0.5), [0, 0.5], [0.6, -0.1]),
+        (between_or(1, 9, -1), [1, 9, -1], [0, 10]),
+        (one_of("a", "b"), ["a", ("a", "b"), ()], ["c", ("a", "c")]),
+        (in_any_case("A", "B"), ["a", "B"], ["c"]),
+        (NON_EMPTY, ["x", None], [""]),
+        (NON_EMPTY_LIST, [("a",)], [(), ("a", "a")]),
+        (NO_DUPLICATES, [(), ("a", "b")], [("a", "a")]),
+        (KAFKA_VERSION, ["2.8", "3.9-IV0"], ["9.9"]),
+        (LEVELS, ["info", "warn,replication=debug"], ["loud", "info,x", "info,=debug"]),
+        (UNLIMITED, [None, 1, "x"], []),
     ],
 )
-def test_limits(limit: str, good: list[object], bad: list[object]) -> None:
+def test_limits(limit: Limit, good: list[object], bad: list[object]) -> None:
     for value in good:
-        assert limit_of(limit).complain("name", value) is None
+        assert limit.complain("name", value) is None
     for value in bad:
-        assert limit_of(limit).complain("name", value) is not None
+        assert limit.complain("name", value) is not None
 
 
 def test_a_refused_password_is_not_shown() -> None:
