@@ -15,6 +15,7 @@ from barnabas.server.settings.changes.topic_settings import TopicSettings
 from barnabas.server.settings.config import BrokerConfig
 from barnabas.storage.compaction.process import CompactionProcess
 from barnabas.storage.errors import (
+    CorruptCheckpoint,
     InconsistentLogDirectory,
     LogDirectoryFailed,
     LogDirectoryLocked,
@@ -73,7 +74,7 @@ async def open_disks(
     )  # fmt: skip
     try:
         await _in_thread(disks, open_all)
-    except (InconsistentLogDirectory, LogDirectoryFailed) as error:
+    except (CorruptCheckpoint, InconsistentLogDirectory, LogDirectoryFailed) as error:
         raise StartFailed(f"{error}; see `log.dirs`") from None
     except TooManyOpenFiles as error:
         raise StartFailed(f"{error}; raise the limit of open files (`ulimit -n`)") from None

@@ -15,6 +15,7 @@ Source: Kafka's OffsetCheckpointFile, CheckpointFile.
 
 from collections.abc import Mapping
 
+from barnabas.storage.batch.header import MAX_OFFSET
 from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.disk.fs import FileSystem, read_file, replace_file
 from barnabas.storage.errors import CorruptCheckpoint
@@ -75,8 +76,11 @@ def parse_offsets(path: str, lines: list[str]) -> Offsets:
 def _parse_line(path: str, number: int, line: str) -> tuple[TopicPartition, int]:
     fields = line.split()
     try:
-        topic, partition, offset = fields
-        return TopicPartition(topic, int(partition)), int(offset)
+        topic, partition, digits = fields
+        offset = int(digits)
+        if offset > MAX_OFFSET + 1:
+            raise ValueError(offset)
+        return TopicPartition(topic, int(partition)), offset
     except ValueError:
         raise CorruptCheckpoint(
             f"{path}: line {number} is not topic, partition, offset: {line!r}"

@@ -50,11 +50,13 @@ def read_meta_properties(fs: FileSystem, directory: str) -> MetaProperties | Non
         return None
     try:
         return _interpret(java_properties.parse(content.decode("latin-1")))
-    except (KeyError, ValueError) as error:
-        raise CorruptCheckpoint(f"{path}: {error!r}") from None
+    except ValueError as error:
+        raise CorruptCheckpoint(f"{path} is damaged: {error}") from None
 
 
 def _interpret(properties: dict[str, str]) -> MetaProperties:
+    if "version" not in properties:
+        raise ValueError("it has no version")
     version = int(properties["version"])
     if version not in (0, 1):
         raise ValueError(f"version {version}, only 0 and 1 are known")

@@ -12,12 +12,14 @@ import errno
 from bisect import bisect_right
 from typing import Final
 
+from barnabas.storage.batch.header import MAX_OFFSET
 from barnabas.storage.disk.fs import FileSystem, read_file, write_file
 from barnabas.storage.errors import CorruptCheckpoint
 
 UNDEFINED_EPOCH: Final = -1
 UNDEFINED_EPOCH_OFFSET: Final = -1
 FILE_NAME: Final = "leader-epoch-checkpoint"
+_MAX_EPOCH: Final = (1 << 31) - 1
 
 
 def parse_epochs(data: bytes) -> list[tuple[int, int]]:
@@ -30,6 +32,8 @@ def parse_epochs(data: bytes) -> list[tuple[int, int]]:
         raise CorruptCheckpoint(f"malformed {FILE_NAME}: {error}") from error
     if not whole:
         raise CorruptCheckpoint(f"{FILE_NAME} of version {version} with {count} entries")
+    if any(epoch > _MAX_EPOCH or start > MAX_OFFSET + 1 for epoch, start in entries):
+        raise CorruptCheckpoint(f"malformed {FILE_NAME}: a number is too large")
     return entries
 
 

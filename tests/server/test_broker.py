@@ -52,6 +52,12 @@ def test_a_data_directory_of_another_broker(tmp_path: Path) -> None:
     assert "meta.properties" in reason or "broker" in reason
 
 
+@pytest.mark.parametrize("content", [b"", b"\xff\x00junk\n", b"version=9\n"])
+def test_a_data_directory_whose_identity_is_damaged(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "meta.properties").write_bytes(content)
+    assert "meta.properties is damaged" in start(tmp_path)
+
+
 def test_a_start_that_failed_can_be_tried_again(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

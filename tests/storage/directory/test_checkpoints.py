@@ -50,6 +50,7 @@ def test_reads_what_kafka_wrote(version: str, tmp_path: Path) -> None:
         (b"0\n1\nt 0\n", "line 3 is not topic, partition, offset: 't 0'"),
         (b"0\n1\nt 0 1 2\n", "line 3"),
         (b"0\n1\nt x 1\n", "line 3"),
+        (b"0\n1\nt 0 9223372036854775808\n", "line 3"),
         (b"0\n1\n\xff 0 1\n", "can't decode"),
     ],
 )
@@ -59,7 +60,11 @@ def test_what_is_wrong_is_said(content: bytes, complaint: str, tmp_path: Path) -
         checkpoints.read_offsets(REAL, str(tmp_path / "file"))
 
 
-@given(st.dictionaries(st.builds(TopicPartition, TOPICS, st.integers(0, 99)), st.integers(0)))
+@given(
+    st.dictionaries(
+        st.builds(TopicPartition, TOPICS, st.integers(0, 99)), st.integers(0, 2**63 - 1)
+    )
+)
 def test_what_is_written_is_read(offsets: checkpoints.Offsets) -> None:
     lines = ["0", str(len(offsets)), *(f"{t} {p} {o}" for (t, p), o in offsets.items())]
     assert checkpoints.parse_offsets("file", lines) == offsets

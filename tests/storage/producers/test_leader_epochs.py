@@ -41,7 +41,17 @@ def test_is_written_only_when_something_changed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"0\n2\n0 0\n", b"1\n0\n", b"0\n1\n0\n", b"0\n1\nx y\n", b"\xff"]
+    "content",
+    [
+        b"",
+        b"0\n2\n0 0\n",
+        b"1\n0\n",
+        b"0\n1\n0\n",
+        b"0\n1\nx y\n",
+        b"\xff",
+        b"0\n1\n2147483648 0\n",
+        b"0\n1\n0 9223372036854775808\n",
+    ],
 )
 def test_refuses_a_damaged_file(content: bytes) -> None:
     with pytest.raises(CorruptCheckpoint):
