@@ -18,6 +18,7 @@ from barnabas.server.cluster.producer_ids import ProducerIdPool
 from barnabas.server.cluster.registry_store import Opener, RegistryStore, choose_store
 from barnabas.server.cluster.strays import stray_finder
 from barnabas.server.cluster.topics import Topics
+from barnabas.server.coordinators.leadership import Leaderships
 from barnabas.server.core.clock import Clock, LoopClock
 from barnabas.server.core.delayed import Delayed
 from barnabas.server.core.startup import StartFailed
@@ -105,6 +106,8 @@ class Broker:
             config, self.clock, self.metadata, self.produces, self.fetches, self.disks.flush,
             self.logs.room("groups"),
         )  # fmt: skip
+        self.coordinators = Leaderships()
+        self.coordinators.add(self.groups.leadership)
         # Set when the broker cannot go on, with the reason.
         self.failed: asyncio.Future[str] = loop.create_future()
         self.is_serving = False

@@ -10,8 +10,9 @@ coordinator that does not know what was kept would have them start anew. It is r
 
 import asyncio
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
+from barnabas.server.cluster.metadata import TopicInfo
 from barnabas.server.coordinators.loading import replay
 from barnabas.server.coordinators.shards import Shard, ShardEvent, Shards
 from barnabas.server.coordinators.topic import CoordinatedTopic
@@ -35,7 +36,7 @@ class Leadership(Generic[S]):
         clock: Clock,
         log: Log,
     ) -> None:
-        self._topic = topic
+        self.topic = topic
         self._shards = shards
         self._make_shard = make_shard
         self._clock = clock
@@ -96,13 +97,13 @@ class Leadership(Generic[S]):
     async def _load(self, shard: S) -> None:
         started_ms = self._clock.monotonic_ms()
         try:
-            await replay(shard, self._topic.load_buffer_bytes)
+            await replay(shard, self.topic.load_buffer_bytes)
         except Exception as error:  # the partitions after it are loaded all the same
             self._failed(shard, error)
             return
         if shard.is_retired or not self._finish(shard):
             return
-        keeps = self._topic.keeps
+        keeps = self.topic.keeps
         self._log.info(
             f"{keeps} loaded", partition=shard.index, **{keeps: shard.count},
             ms=round(self._clock.monotonic_ms() - started_ms),
@@ -124,7 +125,7 @@ class Leadership(Generic[S]):
         if shard.is_retired:
             return
         if not shard.has_failed:  # said once, not with every try
-            message = f"{self._topic.keeps} cannot be loaded"
+            message = f"{self.topic.keeps} cannot be loaded"
             if isinstance(error, (StorageError, OSError)):
                 self._log.error(message, partition=shard.index, error=error)
             else:
@@ -133,3 +134,42 @@ class Leadership(Generic[S]):
         shard.move(ShardEvent.UNREADABLE)
         shard.retire()
         self._clock.call_later(RELOAD_PAUSE_MS, lambda: self._enqueue(shard))
+
+
+class Leaderships:
+    """Every coordinator of a broker by its topic: what becomes of a partition reaches it here."""
+
+    def __init__(self) -> None:
+        self._by_topic: dict[str, Leadership[Any]] = {}
+
+    def __contains__(self, topic: str) -> bool:
+        return topic in self._by_topic
+
+    def add(self, leadership: Leadership[S]) -> None:
+        """A coordinator keeps its state in `leadership.topic`."""
+        self._by_topic[leadership.topic.name] = leadership
+
+    def topic_changed(self, topic: TopicInfo, find: Callable[[str, int], Partition | None]) -> None:
+        """Coordinate what is kept in the partitions that are led here, and nothing else.
+
+        `find` gives the partitions of this broker. Other topics are nobody's business.
+        """
+        leadership = self._by_topic.get(topic.name)
+        if leadership is None:
+            return
+        for info in topic.partitions:
+            partition = find(topic.name, info.index)
+            if partition is not None and partition.is_leader:
+                leadership.elected(partition)
+            else:
+                leadership.resigned(info.index)
+
+    def topic_deleted(self, topic: str) -> None:
+        """Nothing of the topic is led here any more."""
+        if topic in self._by_topic:
+            self._by_topic[topic].resigned_all()
+
+    def partition_lost(self, topic: str, index: int) -> None:
+        """A partition cannot be led from here: its disk failed."""
+        if topic in self._by_topic:
+            self._by_topic[topic].resigned(index)

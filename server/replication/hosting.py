@@ -2,7 +2,7 @@
 
 The controller says what is new, changed or gone (`cluster.controller.TopicSink`); the data
 directories say when they fail. Here that reaches everybody who has to know: the replicas, the
-requests that wait, the groups, the metadata that clients are answered from.
+requests that wait, the coordinators, the metadata that clients are answered from.
 """
 
 from functools import partial
@@ -54,8 +54,8 @@ class Hosting:
         broker.metadata.set_topic(topic)
         for key in demoted:  # told of the new leader, which is why that is known by now
             self._answer_waiting(key)
+        broker.coordinators.topic_changed(topic, broker.replicas.find)
         if topic.name == OFFSETS_TOPIC:
-            self._coordinate(topic)
             broker.groups.topics_deleted(self._deleted_early)
         broker.topics.changed(topic.name)
 
@@ -83,8 +83,7 @@ class Hosting:
             self._answer_waiting((topic.name, info.index))
             await pauses.pause()
         broker.metrics.forget_topic(topic.name)
-        if topic.name == OFFSETS_TOPIC:
-            broker.groups.leadership.resigned_all()
+        broker.coordinators.topic_deleted(topic.name)
         broker.groups.topics_deleted([topic.name])
         if self._is_starting:
             self._deleted_early.add(topic.name)
@@ -98,21 +97,11 @@ class Hosting:
         )
         for partition in broker.replicas.directory_failed(directory.path):
             self._answer_waiting(partition.key)
-            if partition.topic == OFFSETS_TOPIC:
-                resigned = partial(broker.groups.leadership.resigned, partition.index)
-                broker.clock.call_later(0, resigned)
+            if partition.topic in broker.coordinators:
+                lost = partial(broker.coordinators.partition_lost, *partition.key)
+                broker.clock.call_later(0, lost)
         if not any(each.is_online for each in broker.disks.directories):
             broker.fail("the last data directory failed; see `log.dirs`")
-
-    def _coordinate(self, topic: TopicInfo) -> None:
-        """Coordinate the groups of the partitions that are led here, and no others."""
-        leadership = self._broker.groups.leadership
-        for info in topic.partitions:
-            partition = self._broker.replicas.find(topic.name, info.index)
-            if partition is not None and partition.is_leader:
-                leadership.elected(partition)
-            else:
-                leadership.resigned(info.index)
 
     def _answer_waiting(self, key: tuple[str, int]) -> None:
         self._broker.fetches.complete_all(key)

@@ -7,10 +7,13 @@ transaction takes effect with the commit.
 from collections.abc import Callable
 from pathlib import Path
 
+from barnabas.server.cluster.metadata import ClusterMetadata
 from barnabas.server.coordinators.leadership import Leadership
 from barnabas.server.coordinators.shards import Shard, Shards
 from barnabas.server.coordinators.topic import LOG_ERRORS, CoordinatedTopic
-from barnabas.server.coordinators.writer import Writer
+from barnabas.server.coordinators.writer import Flush, Writer
+from barnabas.server.core.clock import Clock
+from barnabas.server.core.delayed import Delayed
 from barnabas.server.core.errors import ApiError
 from barnabas.server.observing.logs import Logs
 from barnabas.server.replication.partition import Partition
@@ -66,20 +69,25 @@ class CounterShard(Shard):
         self.values, self.open = {}, {}
 
 
-class CounterWorld(CoordinatorWorld):
-    """A coordinator of counters whose partitions are led here from the start."""
+class Counters:
+    """A coordinator of counters, made of the parts of a broker."""
 
-    def __init__(self, directory: Path, partitions: int = 1) -> None:
-        super().__init__(directory, TOPIC.name, partitions)
-        self.counters: Shards[CounterShard] = Shards(TOPIC, self.metadata)
-        self.writer = Writer(TOPIC, self.clock, self.produces, self.fetches, self.disks.flush)
+    def __init__(
+        self,
+        metadata: ClusterMetadata,
+        clock: Clock,
+        produces: Delayed,
+        fetches: Delayed,
+        flush: Flush,
+    ) -> None:
+        self.shards: Shards[CounterShard] = Shards(TOPIC, metadata)
+        self.writer = Writer(TOPIC, clock, produces, fetches, flush)
         log = Logs("error").room("counters")
-        leadership = Leadership(TOPIC, self.counters, CounterShard, self.clock, log)
-        self.lead_all(self.counters, leadership)
+        self.leadership = Leadership(TOPIC, self.shards, CounterShard, clock, log)
 
     def shard(self, index: int = 0) -> CounterShard:
         """A partition that is led here."""
-        found = self.counters.find(index)
+        found = self.shards.find(index)
         assert found is not None
         return found
 
@@ -95,7 +103,7 @@ class CounterWorld(CoordinatorWorld):
     def _add(
         self, name: str, amount: int, producer_id: int, done: Callable[[ErrorCode], object]
     ) -> None:
-        shard = self.counters.of(name)
+        shard = self.shards.of(name)
         value = shard.values.get(name, 0) + amount
         is_transactional = producer_id != NO_PRODUCER_ID
 
@@ -114,6 +122,17 @@ class CounterWorld(CoordinatorWorld):
             base_sequence=0,
             is_transactional=is_transactional,
         )
+
+
+class CounterWorld(CoordinatorWorld):
+    """A coordinator of counters whose partitions are led here from the start."""
+
+    def __init__(self, directory: Path, partitions: int = 1) -> None:
+        super().__init__(directory, TOPIC.name, partitions)
+        made = Counters(self.metadata, self.clock, self.produces, self.fetches, self.disks.flush)
+        self.counters, self.writer = made.shards, made.writer
+        self.add, self.shard = made.add, made.shard
+        self.lead_all(made.shards, made.leadership)
 
     def close(self) -> None:
         """Stop loading, close the logs."""
