@@ -202,8 +202,8 @@ SETTINGS: dict[str, Setting] = {
 }
 
 
-SLICE_LOGS: Final = 100
-"""How many logs a sweep looks at before it gives way."""
+SLICE_CALLS: Final = 100
+"""How many file calls, and looks at logs, background work makes before it gives way."""
 SMALL_BYTES: Final = 64 << 10
 """A log with no more than this to recover is recovered where it is opened."""
 WORTH_A_CHILD_BYTES: Final = 8 << 20
@@ -239,5 +239,5 @@ class LogManagerConfig:
     cleaner_write_bytes: int = 1 << 20
     recovery_small_bytes: int = SMALL_BYTES
     recovery_child_bytes: int = WORTH_A_CHILD_BYTES
-    slice_logs: int = SLICE_LOGS
+    slice_calls: int = SLICE_CALLS
     flushes_at_once: int = 32

@@ -41,6 +41,7 @@ from barnabas.storage.manager.compaction_running import (
 from barnabas.storage.manager.data_directory import DataDirectory
 from barnabas.storage.manager.disk_work import DiskWork
 from barnabas.storage.manager.managed_log import ManagedLog
+from barnabas.storage.manager.sweeps import LOOK_INSIDE
 from barnabas.storage.segment.segment import Segment
 
 POLL_MS = 100
@@ -243,6 +244,7 @@ class CompactionScheduler:
     def _looks(self, now_ms: int) -> Iterator[None]:
         """Note what could be compacted; yields wherever it may be interrupted."""
         looked = 0
+        most = max(self.config.slice_calls // LOOK_INSIDE, 1)
         for directory in self._directories:
             for log in list(directory.logs.values()):
                 if log.config.compact and self._is_free(log):
@@ -251,7 +253,7 @@ class CompactionScheduler:
                     except StorageError as error:
                         self._failed(log, failure_of(error))
                     looked += 1
-                    if looked % self.config.slice_logs == 0:
+                    if looked % most == 0:
                         yield
 
     def _is_free(self, log: ManagedLog) -> bool:

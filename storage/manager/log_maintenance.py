@@ -7,34 +7,45 @@
     compaction               `compaction_scheduler`
     deletion                 files and directories whose delay is over are unlinked
 
-A sweep over all logs is cut into slices, so that ten thousand of them never hold the caller
-up for more than a moment; whatever waits for the disk goes to the worker. What is due is told by
-the monotonic clock, how old things are by the wall clock: a date that is set back stops nothing.
-A log, or a sweep, that meets a fault of the program is said; the others go on.
+A sweep over all logs is cut into slices (`sweeps`), so that ten thousand of them never hold the
+caller up for more than a moment; whatever waits for the disk goes to the worker. What is due is
+told by the monotonic clock, how old things are by the wall clock: a date that is set back stops
+nothing. A log, or a sweep, that meets a fault of the program is said; the others go on.
 """
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
+from itertools import islice
+from typing import Final
 
 from barnabas.storage.directory import checkpoints
 from barnabas.storage.directory.partition_metadata import sync_topic_ids
-from barnabas.storage.directory_names import TopicPartition
-from barnabas.storage.disk.fs import remove_path, remove_tree, sync_directory
+from barnabas.storage.disk.fs import sync_directory
 from barnabas.storage.errors import LogDirectoryFailed, TooManyOpenFiles
-from barnabas.storage.log_config import FOREVER, LogManagerConfig
+from barnabas.storage.log_config import LogManagerConfig
 from barnabas.storage.manager.checkpoint_writer import CheckpointWriter
 from barnabas.storage.manager.compaction_scheduler import CompactionScheduler
 from barnabas.storage.manager.data_directory import DataDirectory
 from barnabas.storage.manager.disk_work import DiskWork
 from barnabas.storage.manager.flusher import Flusher
-from barnabas.storage.manager.managed_log import ManagedLog
+from barnabas.storage.manager.managed_log import ManagedLog, partition_of
 from barnabas.storage.manager.retention import count_above_size, count_below_start, count_expired
+from barnabas.storage.manager.sweeps import LOOK, LOOK_INSIDE, WAIT, Task, Tasks
+from barnabas.storage.manager.unlinking import Unlinking
 
 _logger = logging.getLogger(__name__)
 
 _SOON_MS = 1_000
 """How soon closed segments are flushed, and how late what is due may be deleted."""
+_SEGMENTS_AT_ONCE: Final = 8
+"""How many segments of one log are deleted before others have their turn."""
+_CALLS_PER_SEGMENT: Final = 10
+"""File calls to look at one and to set it aside; the leader epochs and a roll cost as many each."""
+_CALLS_PER_FLUSH: Final = 5
+_LINES_PER_CALL: Final = 50
+"""How many lines of a checkpoint are built in about the time of a file call."""
 
 
 class LogMaintenance:
@@ -57,10 +68,11 @@ class LogMaintenance:
         self._flusher = Flusher(disk_work)
         self._syncing_names: set[DataDirectory] = set()
         self._syncing_topic_ids: set[DataDirectory] = set()
-        self._tasks = [
+        self._unlinking = Unlinking(disk_work)
+        tasks = [
             Task(config.retention_check_interval_ms, self._sweep_retention),
             Task(_SOON_MS, self._sweep_closed_segments),
-            Task(_SOON_MS, self._delete),
+            *(Task(_SOON_MS, partial(self._unlink, directory)) for directory in directories),
             Task(config.flush_interval_ms, self._sweep_flush_ms),
             Task(config.producer_id_check_interval_ms, self._sweep_producers),
             *(
@@ -72,13 +84,11 @@ class LogMaintenance:
                 )
             ),
         ]
+        self._tasks = Tasks(tasks, partial(_logger.exception, "a sweep over the logs failed"))
 
     def start(self, monotonic_ms: int) -> None:
         """Count the intervals from now on."""
-        for task in self._tasks:
-            delay_ms = min(task.interval_ms, self._config.initial_task_delay_ms)
-            if task.interval_ms < FOREVER:
-                task.due_ms = monotonic_ms + delay_ms
+        self._tasks.start(monotonic_ms, self._config.initial_task_delay_ms)
 
     def run(self, now_ms: int, monotonic_ms: int) -> int:
         """Do a slice of all that is due; when to call again, by the monotonic clock."""
@@ -86,43 +96,41 @@ class LogMaintenance:
             directory.monotonic_ms = monotonic_ms
         self._retry()
         self._flusher.retry()
-        for task in self._tasks:
-            try:
-                task.run(now_ms, monotonic_ms)
-            except Exception:
-                _logger.exception("a sweep over the logs failed")
+        self._tasks.run(now_ms, monotonic_ms, self._config.slice_calls)
         self._scheduler.run(now_ms, monotonic_ms)
-        due_ms = min(task.due_ms for task in self._tasks)
-        return max(monotonic_ms, min(due_ms, self._scheduler.due_ms))
+        return max(monotonic_ms, min(self._tasks.due_ms, self._scheduler.due_ms))
 
-    def _slices(self) -> Iterator[Sequence[ManagedLog]]:
-        """The logs online now, some at a time."""
+    def _logs(self) -> Iterator[ManagedLog]:
+        """The logs that are online, and in use by the time they are reached."""
         for directory in self._directories:
-            logs = list(directory.logs.values())
-            for start in range(0, len(logs), self._config.slice_logs):
-                if directory.is_online:
-                    some = logs[start : start + self._config.slice_logs]
-                    yield [log for log in some if log.is_in_use]
+            for log in list(directory.logs.values()):
+                if log.is_in_use:
+                    yield log
 
     # --- retention ---------------------------------------------------------------------
 
-    def _sweep_retention(self, now_ms: int) -> Iterator[None]:
-        for logs in self._slices():
-            _each(logs, "its retention", lambda log: self._retain(log, now_ms))
-            yield
-
-    def _retain(self, log: ManagedLog, now_ms: int) -> None:
-        if not self._scheduler.spares(log):
-            self.delete_old_segments(log, now_ms)
+    def _sweep_retention(self, now_ms: int) -> Iterator[int]:
+        for log in self._logs():
+            count = _SEGMENTS_AT_ONCE
+            while count == _SEGMENTS_AT_ONCE and log.is_in_use and not self._scheduler.spares(log):
+                count = 0
+                with _said(log, "its retention"):
+                    count = self.delete_old_segments(log, now_ms)
+                yield LOOK_INSIDE + (_CALLS_PER_SEGMENT * (count + 2) if count else 0)
 
     def delete_old_segments(self, log: ManagedLog, now_ms: int) -> int:
-        """Delete what a log's settings no longer want: how many segments."""
+        """Delete some of what a log's settings no longer want: how many segments.
+
+        There may be more only if these are `_SEGMENTS_AT_ONCE`.
+        """
         count = count_below_start(log.segments.base_offsets, log.log_start_offset)
         config = log.config
         if config.delete:
             sizes = [segment.size_bytes for segment in log.segments]
             count = max(count, count_above_size(sizes, config.retention_bytes))
-            count = max(count, count_expired(log.ages(), config.retention_ms, now_ms))
+            ages = islice(log.ages(), _SEGMENTS_AT_ONCE)
+            count = max(count, count_expired(ages, config.retention_ms, now_ms))
+        count = min(count, _SEGMENTS_AT_ONCE)
         return log.delete_old_segments(count, now_ms) if count else 0
 
     # --- flushing ----------------------------------------------------------------------
@@ -135,15 +143,15 @@ class LogMaintenance:
         """A directory has gone offline."""
         self._flusher.directory_failed(directory)
 
-    def _sweep_closed_segments(self, now_ms: int) -> Iterator[None]:
+    def _sweep_closed_segments(self, now_ms: int) -> Iterator[int]:
         for directory in self._directories:
-            for log in sorted(directory.to_flush, key=_partition_of):
+            for log in sorted(directory.to_flush, key=partition_of):
                 while len(self._flusher) >= self._config.flushes_at_once:
-                    yield  # each holds its files open: thousands would take all descriptors
+                    yield WAIT  # each holds its files open: thousands would take all descriptors
                 directory.to_flush.discard(log)
                 if log.is_in_use:
                     self._flusher.flush(log, log.active_segment.base_offset)
-                yield
+                yield _CALLS_PER_FLUSH
             if directory.is_online:
                 self._sync_names(directory)
                 self._sync_topic_ids(directory)
@@ -166,103 +174,61 @@ class LogMaintenance:
         left = directory.unsynced_topic_ids
         if left and directory not in self._syncing_topic_ids:
             self._syncing_topic_ids.add(directory)
-            paths = left[: self._config.slice_logs]
-            del left[: self._config.slice_logs]
+            paths = left[: self._config.slice_calls]
+            del left[: self._config.slice_calls]
             self._work(
                 directory,
                 partial(sync_topic_ids, directory.fs, paths),
                 partial(self._syncing_topic_ids.discard, directory),
             )
 
-    def _sweep_flush_ms(self, now_ms: int) -> Iterator[None]:
-        for logs in self._slices():
-            _each(logs, "its flush", self._flush_if_due)
-            yield
+    def _sweep_flush_ms(self, now_ms: int) -> Iterator[int]:
+        for log in self._logs():
+            cost = LOOK
+            with _said(log, "its flush"):
+                cost = self._flush_if_due(log)
+            yield cost
 
-    def _flush_if_due(self, log: ManagedLog) -> None:
+    def _flush_if_due(self, log: ManagedLog) -> int:
+        """What that cost."""
         monotonic_ms = log.data_directory.monotonic_ms
         is_due = monotonic_ms - log.flushed_ms >= log.config.flush_ms
-        if is_due and not self._flusher.is_flushing(log):
-            log.flushed_ms = monotonic_ms
-            self._flusher.flush(log, None)
+        if not is_due or self._flusher.is_flushing(log):
+            return LOOK
+        log.flushed_ms = monotonic_ms
+        self._flusher.flush(log, None)
+        return _CALLS_PER_FLUSH
 
     # --- checkpoints -------------------------------------------------------------------
 
-    def _write_checkpoint(self, name: str, now_ms: int) -> Iterator[None]:
+    def _write_checkpoint(self, name: str, now_ms: int) -> Iterator[int]:
         """Write a checkpoint in each directory where it has changed since it was written."""
         for directory in self._directories:
             if directory.is_online:
                 self._checkpoints.refresh(directory, name)
-            yield
+            yield LOOK + len(directory.logs) // _LINES_PER_CALL
 
     # --- producers ---------------------------------------------------------------------
 
-    def _sweep_producers(self, now_ms: int) -> Iterator[None]:
-        for logs in self._slices():
-            _each(logs, "its producers", lambda log: log.remove_expired_producers(now_ms))
-            yield
+    def _sweep_producers(self, now_ms: int) -> Iterator[int]:
+        for log in self._logs():
+            with _said(log, "its producers"):
+                log.remove_expired_producers(now_ms)
+            yield LOOK
 
     # --- deletion ----------------------------------------------------------------------
 
-    def _delete(self, now_ms: int) -> Iterator[None]:
-        """Unlink the files and remove the directories that are due."""
-        for directory in self._directories:
-            if directory.is_online:
-                self._delete_files(directory)
-                self._remove_directories(directory)
+    def _unlink(self, directory: DataDirectory, now_ms: int) -> Iterator[int]:
+        if directory.is_online:
+            yield from self._unlinking.sweep(directory)
+
+
+@contextmanager
+def _said(log: ManagedLog, what: str) -> Iterator[None]:
+    """Something is done for a log; what becomes of it is nothing to the logs behind it."""
+    try:
         yield
-
-    def _delete_files(self, directory: DataDirectory) -> None:
-        for log in sorted(directory.to_unlink, key=_partition_of):
-            paths, next_due_ms = log.take_due_files(directory.monotonic_ms)
-            for path in paths:
-                self._work(directory, partial(remove_path, directory.fs, path))
-            if next_due_ms is None:
-                directory.to_unlink.discard(log)
-
-    def _remove_directories(self, directory: DataDirectory) -> None:
-        now_ms = directory.monotonic_ms
-        for entry in [each for each in directory.to_remove if each[0] <= now_ms]:
-            directory.to_remove.remove(entry)
-            self._work(directory, partial(remove_tree, directory.fs, entry[1]))
-
-
-def _each(logs: Sequence[ManagedLog], what: str, do: Callable[[ManagedLog], object]) -> None:
-    """Do something for each of these logs, whatever becomes of those before it."""
-    for log in logs:
-        try:
-            do(log)
-        except (LogDirectoryFailed, TooManyOpenFiles):
-            return  # which is said, and concerns all of them
-        except Exception:
-            _logger.exception("%s: %s failed", log.topic_partition, what)
-
-
-Sweep = Callable[[int], Iterator[None]]
-"""Begins a sweep at a time of the wall clock; yields wherever it may be interrupted."""
-
-
-class Task:
-    """A sweep with its interval."""
-
-    def __init__(self, interval_ms: int, sweep: Sweep) -> None:
-        self.interval_ms = interval_ms
-        self.due_ms = FOREVER
-        """When its next slice is to be done, by the monotonic clock; nothing until it is set."""
-        self._sweep = sweep
-        self._running: Iterator[None] | None = None
-
-    def run(self, now_ms: int, monotonic_ms: int) -> None:
-        """Do the next slice if it is time."""
-        if self.due_ms > monotonic_ms:
-            return
-        running = self._running or self._sweep(now_ms)
-        # Should this slice fail, the next sweep comes all the same.
-        due_ms, self._running, self.due_ms = self.due_ms, None, monotonic_ms + self.interval_ms
-        if next(running, self) is not self:
-            self._running, self.due_ms = running, due_ms
-
-
-def _partition_of(log: ManagedLog) -> TopicPartition:
-    """The same order each time: what a test has seen once it can see again."""
-    return log.partition
+    except (LogDirectoryFailed, TooManyOpenFiles):
+        pass  # which is said
+    except Exception:
+        _logger.exception("%s: %s failed", log.topic_partition, what)

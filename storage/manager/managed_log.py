@@ -97,3 +97,8 @@ class ManagedLog(Log):
         if self.is_in_use and not is_out_of_descriptors(error):
             self.data_directory.fail(error)
         super()._fail(error)
+
+
+def partition_of(log: ManagedLog) -> TopicPartition:
+    """To sort by: the same order each time, so that what a test has seen once it can see again."""
+    return log.partition

@@ -55,7 +55,7 @@ class History(Machine):
             cleaner_write_bytes=chance.choice((1, 150, 1 << 20)),
             recovery_small_bytes=chance.choice((0, 300, 1 << 16)),
             recovery_child_bytes=chance.choice((0, 1 << 20)),
-            slice_logs=chance.choice((1, 100)),
+            slice_calls=chance.choice((1, 100)),
         )
 
     def _config(self, topic: str) -> LogConfig:

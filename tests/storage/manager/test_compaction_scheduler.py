@@ -629,7 +629,7 @@ def test_a_topic_of_many_segments_keeps_every_key(tmp_path: Path) -> None:
 
 def test_many_logs_are_looked_at_in_slices_and_once_for_all_that_are_due(tmp_path: Path) -> None:
     """Flow: three slices find what is due; then each job begins without another look."""
-    settings = LogManagerConfig(slice_logs=2)
+    settings = LogManagerConfig(slice_calls=4)
     compactor = StoppedCompactor()
     manager = opened(tmp_path, compactor=compactor, config=COMPACT, settings=settings)
     logs = [manager.create(TopicPartition("t", number), COMPACT, NOW_MS) for number in range(5)]

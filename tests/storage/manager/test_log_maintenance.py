@@ -1,6 +1,9 @@
 """What a log manager does as time goes by: deleting, flushing, forgetting; compaction apart."""
 
+from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,6 +12,7 @@ from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.disk.fs import REAL, FileSystem
 from barnabas.storage.log_config import LogConfig, LogManagerConfig
 from barnabas.storage.manager.checkpoint_writer import CheckpointWriter
+from barnabas.storage.manager.log_manager import LogManager
 from barnabas.storage.manager.managed_log import ManagedLog
 
 from ..managers import (
@@ -23,7 +27,7 @@ from ..managers import (
 )
 
 HOUR_MS = 3_600_000
-SLICE_LOGS = LogManagerConfig().slice_logs
+SLICE_CALLS = LogManagerConfig().slice_calls
 SMALL = {"segment_bytes": 200, "index_interval_bytes": 100}
 
 
@@ -169,14 +173,14 @@ def test_topic_ids_are_synced_soon_some_at_a_time(tmp_path: Path) -> None:
 
     worker = LaterWorker()
     manager = opened(tmp_path, worker=worker, fs=FileSystem(fsync=fsync))
-    count = SLICE_LOGS + 20
+    count = SLICE_CALLS + 20
     for number in range(count):
         manager.create(TopicPartition("t", number), LogConfig(), NOW_MS, topic_id=b"i" * 16)
     assert partition_metadata.NAME not in synced
     pass_time(manager, NOW_MS + 1_000)
     pass_time(manager, NOW_MS + 2_000)  # while the first ones are still being synced
     worker.do_all()
-    assert synced.count(partition_metadata.NAME) == SLICE_LOGS
+    assert synced.count(partition_metadata.NAME) == SLICE_CALLS
     pass_time(manager, NOW_MS + 3_000)
     worker.do_all()
     assert synced.count(partition_metadata.NAME) == count
@@ -195,20 +199,92 @@ def test_idle_producers_are_forgotten(tmp_path: Path) -> None:
     manager.close()
 
 
-def test_a_sweep_over_many_logs_comes_in_slices(tmp_path: Path) -> None:
-    manager = opened(tmp_path)
-    config = LogConfig(retention_ms=1, **SMALL)
-    count = 2 * SLICE_LOGS + 1
-    for number in range(count):
-        log = manager.create(TopicPartition("many", number), config, NOW_MS)
+class Counting:
+    """Counts the file calls of the loop in each slice of background work, and the worker's."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.fs = FileSystem(**{
+            each.name: self._counting(getattr(REAL, each.name)) for each in fields(FileSystem)
+        })  # fmt: skip
+
+    def _counting(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            self.calls += 1
+            return real(*arguments)
+
+        return call
+
+    def slices(self, manager: LogManager, worker: LaterWorker, now_ms: int) -> list[int]:
+        """Do all that is due, a slice and a piece of the worker's at a time; calls in each."""
+        each = []
+        due_ms = now_ms
+        while due_ms <= now_ms or worker.waiting:
+            self.calls = 0
+            due_ms = manager.background(now_ms)
+            each.append(self.calls)
+            if worker.waiting:
+                worker.do_one()
+        return each
+
+
+def test_a_slice_makes_few_file_calls_however_many_logs_there_are(tmp_path: Path) -> None:
+    counting, worker = Counting(), LaterWorker()
+    manager = opened(tmp_path, fs=counting.fs, worker=worker)
+    config = LogConfig(retention_ms=1, file_delete_delay_ms=0, **SMALL)
+    logs = [manager.create(TopicPartition("many", n), config, NOW_MS) for n in range(SLICE_CALLS)]
+    for log in logs:
+        for _ in range(3):
+            append(log, b"x" * 100)
+    slices = counting.slices(manager, worker, NOW_MS + HOUR_MS)
+    assert [log.log_start_offset for log in logs] == [3] * SLICE_CALLS
+    assert sum(slices) > 10 * SLICE_CALLS and max(slices) < 2 * SLICE_CALLS
+    counting.slices(manager, worker, NOW_MS + HOUR_MS + 1_000)
+    assert not list(tmp_path.glob("*/*.deleted"))
+    manager.close()
+
+
+def test_a_slice_makes_few_file_calls_however_many_segments_a_log_has(tmp_path: Path) -> None:
+    counting, worker = Counting(), LaterWorker()
+    config = LogConfig(retention_ms=1, file_delete_delay_ms=0, **SMALL)
+    manager = opened(tmp_path, fs=counting.fs, worker=worker, config=config)
+    log = manager.create(ORDERS[0], config, NOW_MS)
+    for _ in range(SLICE_CALLS):
+        append(log, b"x" * 100)
+    worker.do_all()
+    manager.close()  # a log that is opened knows nothing of its segments' ages
+    manager = opened(tmp_path, fs=counting.fs, worker=worker, config=config)
+    slices = counting.slices(manager, worker, NOW_MS + HOUR_MS)
+    again = manager.get(ORDERS[0])
+    assert again is not None and base_offsets(again) == [SLICE_CALLS]
+    assert sum(slices) > 5 * SLICE_CALLS and max(slices) < 3 * SLICE_CALLS
+    counting.slices(manager, worker, NOW_MS + HOUR_MS + 1_000)
+    assert not list(tmp_path.glob("*/*.deleted"))
+    manager.close()
+
+
+def test_what_is_to_be_unlinked_is_with_the_worker_some_at_a_time(tmp_path: Path) -> None:
+    """Thousands of orders at once would take seconds to give, and keep the syncs waiting."""
+    worker = LaterWorker()
+    manager = opened(tmp_path, worker=worker)
+    config = LogConfig(retention_ms=1, file_delete_delay_ms=0)
+    logs = [manager.create(TopicPartition("t", n), config, NOW_MS) for n in range(60)]
+    for log in logs:
         append(log, b"x")
-    now_ms = NOW_MS + HOUR_MS
-    emptied = []
-    for _ in range(3):
-        assert manager.background(now_ms) == now_ms
-        emptied.append(sum(log.log_start_offset for log in manager))
-    assert emptied == [SLICE_LOGS, 2 * SLICE_LOGS, count]
-    pass_time(manager, now_ms)
+    for log in logs[:30]:
+        manager.delete(log.partition)
+    most = 0
+    worker.do_all()
+    for now_ms in (NOW_MS + HOUR_MS, NOW_MS + HOUR_MS + 1_000):  # what goes, and its files
+        due_ms = now_ms
+        while due_ms <= now_ms or worker.waiting:
+            due_ms = manager.background(now_ms)
+            names = [getattr(work, "func", work).__name__ for work, _ in worker.waiting]
+            most = max(most, len([name for name in names if "remove" in name]))
+            if worker.waiting:
+                worker.do_one()
+    assert most == 1
+    assert len(list(tmp_path.glob("t-*"))) == 30 and not list(tmp_path.glob("*/*.deleted"))
     manager.close()
 
 
