@@ -263,7 +263,7 @@ class Broker:
             self.groups.stop,
             self.controller.stop if leaves else self.controller.abandon,
             self.registry.store.close if leaves else self._abandon_registry,
-            *((self.log_keeper.complete, self.disks.close) if marks_clean else ()),
+            *((self.log_keeper.complete, self.log_keeper.close) if marks_clean else ()),
             self.log_keeper.stop,
             self._let_go,
         )

@@ -24,6 +24,8 @@ LONGEST_PAUSE_MS = 500.0
 THREADS = 2
 STOPPING_THREADS = 64
 FLUSHED_AT_ONCE = 2 * STOPPING_THREADS
+COMPLETED_AT_ONCE = 4
+"""Logs that are completed, or closed, before the loop serves others: each makes some files."""
 
 
 class LogKeeper:
@@ -65,15 +67,26 @@ class LogKeeper:
         await self.stop()
         self._threads = ThreadPoolExecutor(STOPPING_THREADS, "barnabas-stop")
         logs = list(self.manager)
-        for log in logs:  # all of this first: making files is slow while others are synced
+        for number, log in enumerate(logs):
+            # All of this first: making files is slow while others are synced.
             with suppress(LogDirectoryFailed):  # the directory knows
                 log.complete()
-        for log in logs:
+            if number % COMPLETED_AT_ONCE == 0:
+                await asyncio.sleep(0)
+        for number, log in enumerate(logs):
             self.manager.flush(log)
+            if number % COMPLETED_AT_ONCE == 0:
+                await asyncio.sleep(0)
             while self._at_work >= FLUSHED_AT_ONCE:
                 self._finished_some.clear()
                 await self._finished_some.wait()
         await self.stop()
+
+    async def close(self) -> None:
+        """Close the logs and mark the stop as clean, some logs at a time."""
+        for number, _ in enumerate(self.manager.closing()):
+            if number % COMPLETED_AT_ONCE == 0:
+                await asyncio.sleep(0)
 
     async def stop(self) -> None:
         """Stop looking after them, once the threads have nothing left to do."""

@@ -6,7 +6,7 @@ is known of what is on its disk (KIP-112). Its logs are then offline; other dire
 
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from barnabas.storage.directory import checkpoints, clean_marker
@@ -301,13 +301,14 @@ class DataDirectory(DataDirectoryFiles):
 
     # --- closing -----------------------------------------------------------------------
 
-    def close(self) -> None:
+    def closing(self) -> Iterator[None]:
         """Flush and close every log and leave the clean shutdown marker; raises OSError.
 
-        `close_files` has to follow, whatever happens here.
+        May be interrupted after each log. `close_files` has to follow, whatever happens here.
         """
-        for log in self.logs.values():
+        for log in list(self.logs.values()):
             log.close()
+            yield
         for name in checkpoints.PERIODIC:
             checkpoints.write_offsets(self.fs, f"{self.path}/{name}", self.offsets_for(name))
         clean_marker.mark(self.fs, self.path, self.broker_epoch)

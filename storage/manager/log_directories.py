@@ -1,6 +1,6 @@
 """The data directories of a broker: opened and closed together, failing one by one."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from barnabas.storage.directory.meta_properties import (
@@ -177,10 +177,15 @@ class LogDirectories:
             reasons = "; ".join(f"{each.path}: {each.failure}" for each in self.directories)
             raise LogDirectoryFailed(f"no data directory works: {reasons}")
 
-    def _close(self) -> None:
+    def _closing(self) -> Iterator[None]:
         try:
             for directory in self._online():
-                self._guard(directory, directory.close)
+                try:
+                    yield from directory.closing()
+                except OSError as error:
+                    directory.fail(error)
+                except LogDirectoryFailed:
+                    pass  # the log has said so to its directory
         finally:
             self._close_files()
 

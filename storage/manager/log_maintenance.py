@@ -10,7 +10,8 @@
 A sweep over all logs is cut into slices (`sweeps`), so that ten thousand of them never hold the
 caller up for more than a moment; whatever waits for the disk goes to the worker. What is due is
 told by the monotonic clock, how old things are by the wall clock: a date that is set back stops
-nothing. A log, or a sweep, that meets a fault of the program is said; the others go on.
+nothing, and a sweep that goes on after it goes by the new one. A log, or a sweep, that meets a
+fault of the program is said; the others go on.
 """
 
 import logging
@@ -69,6 +70,8 @@ class LogMaintenance:
         self._syncing_names: set[DataDirectory] = set()
         self._syncing_topic_ids: set[DataDirectory] = set()
         self._unlinking = Unlinking(disk_work)
+        self._now_ms = 0
+        """What the wall clock said at the last pass: it may have been set since a sweep began."""
         tasks = [
             Task(config.retention_check_interval_ms, self._sweep_retention),
             Task(_SOON_MS, self._sweep_closed_segments),
@@ -96,7 +99,8 @@ class LogMaintenance:
             directory.monotonic_ms = monotonic_ms
         self._retry()
         self._flusher.retry()
-        self._tasks.run(now_ms, monotonic_ms, self._config.slice_calls)
+        self._now_ms = now_ms
+        self._tasks.run(monotonic_ms, self._config.slice_calls)
         self._scheduler.run(now_ms, monotonic_ms)
         return max(monotonic_ms, min(self._tasks.due_ms, self._scheduler.due_ms))
 
@@ -109,13 +113,13 @@ class LogMaintenance:
 
     # --- retention ---------------------------------------------------------------------
 
-    def _sweep_retention(self, now_ms: int) -> Iterator[int]:
+    def _sweep_retention(self) -> Iterator[int]:
         for log in self._logs():
             count = _SEGMENTS_AT_ONCE
             while count == _SEGMENTS_AT_ONCE and log.is_in_use and not self._scheduler.spares(log):
                 count = 0
                 with _said(log, "its retention"):
-                    count = self.delete_old_segments(log, now_ms)
+                    count = self.delete_old_segments(log, self._now_ms)
                 yield LOOK_INSIDE + (_CALLS_PER_SEGMENT * (count + 2) if count else 0)
 
     def delete_old_segments(self, log: ManagedLog, now_ms: int) -> int:
@@ -143,7 +147,7 @@ class LogMaintenance:
         """A directory has gone offline."""
         self._flusher.directory_failed(directory)
 
-    def _sweep_closed_segments(self, now_ms: int) -> Iterator[int]:
+    def _sweep_closed_segments(self) -> Iterator[int]:
         for directory in self._directories:
             for log in sorted(directory.to_flush, key=partition_of):
                 while len(self._flusher) >= self._config.flushes_at_once:
@@ -182,7 +186,7 @@ class LogMaintenance:
                 partial(self._syncing_topic_ids.discard, directory),
             )
 
-    def _sweep_flush_ms(self, now_ms: int) -> Iterator[int]:
+    def _sweep_flush_ms(self) -> Iterator[int]:
         for log in self._logs():
             cost = LOOK
             with _said(log, "its flush"):
@@ -201,7 +205,7 @@ class LogMaintenance:
 
     # --- checkpoints -------------------------------------------------------------------
 
-    def _write_checkpoint(self, name: str, now_ms: int) -> Iterator[int]:
+    def _write_checkpoint(self, name: str) -> Iterator[int]:
         """Write a checkpoint in each directory where it has changed since it was written."""
         for directory in self._directories:
             if directory.is_online:
@@ -210,15 +214,15 @@ class LogMaintenance:
 
     # --- producers ---------------------------------------------------------------------
 
-    def _sweep_producers(self, now_ms: int) -> Iterator[int]:
+    def _sweep_producers(self) -> Iterator[int]:
         for log in self._logs():
             with _said(log, "its producers"):
-                log.remove_expired_producers(now_ms)
+                log.remove_expired_producers(self._now_ms)
             yield LOOK
 
     # --- deletion ----------------------------------------------------------------------
 
-    def _unlink(self, directory: DataDirectory, now_ms: int) -> Iterator[int]:
+    def _unlink(self, directory: DataDirectory) -> Iterator[int]:
         if directory.is_online:
             yield from self._unlinking.sweep(directory)
 

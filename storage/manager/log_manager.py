@@ -269,8 +269,13 @@ class LogManager(LogDirectories):
         The worker must have nothing of ours left (`is_idle`). A directory that fails at this
         point is left unmarked, and recovered at the next start.
         """
+        for _ in self.closing():
+            pass
+
+    def closing(self) -> Iterator[None]:
+        """`close`, which may be interrupted after each log."""
         self.scheduler.close()
-        self._close()
+        yield from self._closing()
 
     @property
     def is_idle(self) -> bool:

@@ -18,8 +18,8 @@ LOOK_INSIDE: Final = 2
 WAIT: Final = 1 << 30
 """Told by a sweep that can do nothing more now: what it waits for is the disk's."""
 
-Sweep = Callable[[int], Iterator[int]]
-"""Begins a sweep at a time of the wall clock; yields after each step what that has cost."""
+Sweep = Callable[[], Iterator[int]]
+"""Begins a sweep; yields after each step what that has cost. What time it is it asks at each."""
 
 
 class Task:
@@ -32,11 +32,11 @@ class Task:
         self._sweep = sweep
         self._running: Iterator[int] | None = None
 
-    def run(self, now_ms: int, monotonic_ms: int, most: int) -> int:
+    def run(self, monotonic_ms: int, most: int) -> int:
         """Go on, if it is time, until `most` is used up: how much was used."""
         if self.due_ms > monotonic_ms:
             return 0
-        running = self._running or self._sweep(now_ms)
+        running = self._running or self._sweep()
         # Should this slice fail, the next sweep comes all the same.
         due_ms, self._running, self.due_ms = self.due_ms, None, monotonic_ms + self.interval_ms
         used = 0
@@ -67,14 +67,14 @@ class Tasks:
         """When to call `run` again."""
         return min(task.due_ms for task in self._tasks)
 
-    def run(self, now_ms: int, monotonic_ms: int, most: int) -> None:
+    def run(self, monotonic_ms: int, most: int) -> None:
         """Do a slice of all that is due."""
         left = most
         for _ in range(len(self._tasks)):
             task = self._tasks[0]
             self._tasks.rotate(-1)
             try:
-                used = task.run(now_ms, monotonic_ms, left)
+                used = task.run(monotonic_ms, left)
             except Exception:
                 self._on_failure()
                 continue

@@ -3,16 +3,19 @@
 import asyncio
 import os
 import threading
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from barnabas.server.core.clock import ManualClock
 from barnabas.server.disks.log_keeper import STOPPING_THREADS, LogKeeper, log_manager_config
 from barnabas.server.settings.config import load_config
+from barnabas.storage.directory import clean_marker
 from barnabas.storage.directory_names import TopicPartition
-from barnabas.storage.disk.fs import REAL
+from barnabas.storage.disk.fs import REAL, FileSystem
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.manager.log_manager import LogManager
 from tests.server.records import NOW_MS, Producer, make_batch
@@ -56,6 +59,49 @@ def test_a_stop_waits_for_many_logs_at_once(tmp_path: Path) -> None:
     assert [log.log_end_offset for log in again] == [1] * LOGS
     assert not any(log.load_report.notes for log in again if log.load_report)
     again.close()
+
+
+def test_a_stop_gives_way_after_a_few_logs(tmp_path: Path) -> None:
+    """Not time is measured, but how many file calls the loop makes before others have a turn."""
+    loop_thread = threading.current_thread()
+    calls = 0
+
+    def counting(real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            nonlocal calls
+            calls += threading.current_thread() is loop_thread
+            return real(*arguments)
+
+        return call
+
+    fs = FileSystem(**{
+        each.name: counting(getattr(REAL, each.name)) for each in fields(FileSystem)
+    })  # fmt: skip
+
+    async def run() -> None:
+        nonlocal calls
+        keeper = LogKeeper(ManualClock(NOW_MS), asyncio.get_running_loop(), lambda error: None)
+        disks = keeper.manager = LogManager([str(tmp_path)], fs=fs, worker=keeper.run)
+        disks.open(lambda topic: LogConfig(), NOW_MS)
+        for index in range(LOGS):
+            log = disks.create(TopicPartition("t", index), LogConfig(), NOW_MS)
+            log.append_as_leader(make_batch(b"x", producer=Producer(7), sequence=0), 0, NOW_MS)
+        calls, turns = 0, asyncio.create_task(others())
+        await keeper.complete()
+        await keeper.close()
+        turns.cancel()
+
+    most, total = 0, 0
+
+    async def others() -> None:
+        nonlocal calls, most, total
+        while True:
+            most, total, calls = max(most, calls), total + calls, 0
+            await asyncio.sleep(0)
+
+    asyncio.run(run())
+    assert total > 5 * LOGS and most < LOGS
+    assert (tmp_path / clean_marker.NAME).exists()
 
 
 def test_processes_and_compactions_are_as_many_as_the_settings_say() -> None:

@@ -27,6 +27,7 @@ from ..managers import (
 )
 
 HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
 SLICE_CALLS = LogManagerConfig().slice_calls
 SMALL = {"segment_bytes": 200, "index_interval_bytes": 100}
 
@@ -285,6 +286,24 @@ def test_what_is_to_be_unlinked_is_with_the_worker_some_at_a_time(tmp_path: Path
                 worker.do_one()
     assert most == 1
     assert len(list(tmp_path.glob("t-*"))) == 30 and not list(tmp_path.glob("*/*.deleted"))
+    manager.close()
+
+
+def test_a_date_set_back_amid_a_sweep_makes_nothing_older_that_is_written_since(
+    tmp_path: Path,
+) -> None:
+    """A sweep takes many slices; by the date of its beginning new records would be a day old."""
+    settings = LogManagerConfig(slice_calls=1, producer_id_expiration_ms=DAY_MS)
+    manager = opened(tmp_path, settings=settings)
+    config = LogConfig(retention_ms=HOUR_MS)
+    logs = [manager.create(TopicPartition("t", n), config, NOW_MS) for n in range(20)]
+    pass_time(manager, NOW_MS)
+    due_ms = NOW_MS + HOUR_MS
+    for _ in range(15):  # every sweep is begun, and none is over
+        assert manager.background(due_ms) == due_ms
+    append(logs[-1], b"one", timestamp=due_ms - DAY_MS, sequence=0)
+    pass_time(manager, due_ms - DAY_MS, due_ms)
+    assert values_of(logs[-1]) == [b"one"] and logs[-1].producer_entries()
     manager.close()
 
 
