@@ -1,5 +1,7 @@
 """The second coordinator on a running broker: what happens to its topic reaches it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,8 @@ SETTINGS = {"transaction.state.log.num.partitions": 2}
 OTHER = 7
 
 
-def coordinate(broker: Broker) -> Counters:
+@contextmanager
+def coordinating(broker: Broker) -> Iterator[Counters]:
     """Give the broker a coordinator of counters; its topic is made if it is not there."""
     server = broker.server
     counters = Counters(
@@ -23,7 +26,8 @@ def coordinate(broker: Broker) -> Counters:
     )
     broker.call(lambda: server.coordinators.add(counters.leadership))
     broker.run(server.topics.ensure_internal(TOPIC.name))
-    return counters
+    yield counters
+    broker.run(counters.leadership.stop())
 
 
 def add(broker: Broker, counters: Counters, name: str) -> ErrorCode:
@@ -42,8 +46,7 @@ def lead(broker: Broker, leader_id: int) -> None:
 
 
 def test_it_answers_for_what_the_broker_leads() -> None:
-    with Broker(SETTINGS) as broker:
-        counters = coordinate(broker)
+    with Broker(SETTINGS) as broker, coordinating(broker) as counters:
         assert sorted(shard.index for shard in counters.shards) == [0, 1]
         assert [add(broker, counters, name) for name in ("a", "b", "a")] == [ErrorCode.NONE] * 3
         lead(broker, OTHER)
@@ -60,11 +63,9 @@ def test_it_answers_for_what_the_broker_leads() -> None:
 
 
 def test_it_goes_on_in_the_next_broker(tmp_path: Path) -> None:
-    with Broker(SETTINGS, data_dir=tmp_path) as broker:
-        counters = coordinate(broker)
+    with Broker(SETTINGS, data_dir=tmp_path) as broker, coordinating(broker) as counters:
         assert add(broker, counters, "a") is ErrorCode.NONE
-    with Broker(SETTINGS, data_dir=tmp_path) as broker:
-        counters = coordinate(broker)
+    with Broker(SETTINGS, data_dir=tmp_path) as broker, coordinating(broker) as counters:
         lead(broker, 0)
         wait_until(lambda: not counters.shards.is_loading)
         assert counters.shards.of("a").values == {"a": 1}
@@ -74,8 +75,7 @@ def test_it_goes_on_in_the_next_broker(tmp_path: Path) -> None:
 def test_a_directory_that_fails_takes_its_partitions_along(tmp_path: Path) -> None:
     directories = [tmp_path / "a", tmp_path / "b"]
     settings = {**SETTINGS, "log.dirs": ",".join(map(str, directories))}
-    with Broker(settings, data_dir=tmp_path / "c") as broker:
-        counters = coordinate(broker)
+    with Broker(settings, data_dir=tmp_path / "c") as broker, coordinating(broker) as counters:
         lost, kept = counters.shard(0), counters.shard(1)
         failed = lost.partition.log.data_directory
         assert failed is not kept.partition.log.data_directory
@@ -85,8 +85,7 @@ def test_a_directory_that_fails_takes_its_partitions_along(tmp_path: Path) -> No
 
 
 def test_other_topics_are_none_of_its_business() -> None:
-    with Broker(SETTINGS) as broker:
-        counters = coordinate(broker)
+    with Broker(SETTINGS) as broker, coordinating(broker) as counters:
         broker.create_topic("t", partitions=2)
         other = broker.server.metadata.topics["t"]
         broker.run(broker.server.hosting.topic_deleted(other))
