@@ -1,9 +1,11 @@
 """The controller: one event at a time in, leaders and partition states out.
 
-What happens in the registry (a topic appears, grows, is marked for deletion) arrives as an
-event on one queue; decisions are pure functions; results are written back to the registry,
-fenced by the controller's epoch, and handed to the brokers: to this one by a direct call.
-So far it knows one broker: its own. Requests to others come with replication.
+What happens in the registry (a topic appears, grows, is marked for deletion; a broker comes or
+goes; the office is free) arrives as an event on one queue; decisions are pure functions; results
+are written back to the registry, fenced by the controller's epoch, and handed to this broker by
+a direct call. Brokers that are not the controller run the same queue and follow: they watch the
+states that the controller writes. Kafka's requests to other brokers (LeaderAndIsr,
+UpdateMetadata, StopReplica) take that place when replication comes.
 
 An event that fails is served again (`retried_events`). When the office is lost, because another
 broker has been elected or because the session with the registry has ended, all events go, and
@@ -15,27 +17,26 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Protocol
 
-from barnabas.server.cluster.elections import offline_leader
-from barnabas.server.cluster.metadata import NO_LEADER, ClusterMetadata, PartitionInfo, TopicInfo
+from barnabas.server.cluster import leaders
+from barnabas.server.cluster.live_brokers import LiveBrokers
+from barnabas.server.cluster.metadata import ClusterMetadata, TopicInfo
 from barnabas.server.cluster.retried_events import RetriedEvents
 from barnabas.server.core.clock import Clock
 from barnabas.server.observing.logs import Log
 from barnabas.server.registry import paths
 from barnabas.server.registry.bodies import PartitionState, TopicAssignment
-from barnabas.server.registry.controller import ControllerEpoch
+from barnabas.server.registry.controller import ActiveController, ControllerEpoch
 from barnabas.server.registry.errors import ControllerMoved
-from barnabas.server.registry.partitions import VersionedState
 from barnabas.server.registry.registry import Registry
-from barnabas.server.registry.znodes.store import SessionState, WatchEvent
-from barnabas.wire.uuids import ZERO_UUID
+from barnabas.server.registry.znodes.store import (
+    ConnectionLoss,
+    SessionExpired,
+    SessionState,
+    WatchEvent,
+)
 
-FIRST_LEADER_EPOCH = 0
 NO_CONTROLLER = -1
 TOPICS_AT_ONCE = 500  # between two batches other work gets its turn
-
-NO_STATE = PartitionState(NO_LEADER, -1, [], 0)
-
-States = dict[tuple[str, int], VersionedState]
 
 
 class TopicSink(Protocol):
@@ -52,7 +53,7 @@ class TopicSink(Protocol):
 
 
 class Controller:
-    """The controller's side of this broker; does nothing unless elected."""
+    """The controller's side of this broker: decides if elected, follows if not."""
 
     def __init__(
         self,
@@ -75,6 +76,14 @@ class Controller:
         self._rejoin = rejoin
         self._events = RetriedEvents(clock, log, self._lose_office)
         self._is_running = False
+        self._is_registered = True  # `start` comes after that
+        self._knows_topics = False  # all of them, in the role that it has now
+        self._is_new_life = True  # what it led before its start, or in another session, is over
+        self._changed: dict[str, None] = {}  # topics to look at, in the order of their watches
+        self._live = LiveBrokers(broker_id, registry.brokers, metadata)
+        self._gone: set[int] = set()  # brokers whose partitions have not been looked at since
+        self._come: set[int] = set()
+        self._electable: frozenset[int] = frozenset()
         self.epoch: ControllerEpoch | None = None
 
     @property
@@ -83,19 +92,25 @@ class Controller:
         return self.epoch is not None
 
     async def start(self) -> None:
-        """Stand for election; the winner takes stock of all topics."""
+        """Stand for election; whoever wins, know all topics."""
         self._registry.store.on_session(self._session_changed)
         self._is_running = True
-        await self._stand()
+        try:
+            await self._stand()
+        except ControllerMoved as error:
+            self._lose_office(error)
         self._events.start()
 
     async def stop(self) -> None:
-        """Finish the event in hand, then resign."""
+        """Finish the event in hand, then resign. Raises ControllerMoved."""
         self._is_running = False
         await self._events.stop()
         if self.epoch is not None:
             epoch, self.epoch = self.epoch, None
-            await self._registry.controller.resign(epoch)
+            try:
+                await self._registry.controller.resign(epoch)
+            except (ConnectionLoss, SessionExpired) as error:
+                self._log.warn("the office of controller ends with the session only", why=error)
 
     def abandon(self) -> None:
         """Stop at once, as a crash would."""
@@ -107,47 +122,67 @@ class Controller:
 
     async def _stand(self) -> None:
         """Become controller, or learn who is and wait for the office to be free."""
-        controllers = self._registry.controller
-        if self.epoch is None:
-            self.epoch = await controllers.elect(self._broker_id, self._clock.now_ms())
-        if self.epoch is not None:
-            await self._take_office(self.epoch)
-            return
-        active = await controllers.read(self._office_changed)
+        if not self._is_registered:
+            await self._rejoin()
+            self._is_registered = True
+        active = await self._registry.controller.read(self._office_changed)
+        if self.epoch is not None and not self._is_own(active):
+            self._step_down("another broker has been elected, or the office was taken away")
+        if self.epoch is None and (active is None or self._is_own(active)):
+            active = await self._run_for_office()
         self._metadata.controller_id = active.broker_id if active else NO_CONTROLLER
         if active is None:
             self._events.put("stand for election", self._stand)
+        if not self._knows_topics:
+            await self._learn_topics()
 
-    async def _take_office(self, epoch: ControllerEpoch) -> None:
+    async def _run_for_office(self) -> ActiveController | None:
+        """Try to be elected; who is controller then."""
+        controllers = self._registry.controller
+        self.epoch = await controllers.elect(self._broker_id, self._clock.now_ms())
+        if self.epoch is not None:
+            self._knows_topics = False
+            self._log.info("became controller", epoch=self.epoch.epoch)
+        return await controllers.read()
+
+    def _is_own(self, active: ActiveController | None) -> bool:
+        return active is not None and active.session_id == self._registry.store.session_id
+
+    async def _learn_topics(self) -> None:
         """Bring every topic in line with what the registry says."""
-        self._metadata.controller_id = self._broker_id
-        self._log.info("became controller", epoch=epoch.epoch)
-        await self._registry.cluster.ensure_feature()
-        await self._delete_marked()
-        names = await self._registry.topics.names(self._topics_changed)
-        for name in self._metadata.topics.keys() - set(names):
-            await self._sink.topic_deleted(self._metadata.topics[name])
-        await self._read_and_lead(names)
+        await self._see_brokers()
+        self._gone.clear()
+        self._come.clear()
+        self._electable = self._live.ids
+        if self.is_active:
+            await self._registry.cluster.ensure_feature()
+            await self._delete_marked()
+        await self._read_topics(await self._take_away_deleted())
+        self._knows_topics, self._is_new_life = True, False
 
     def _lose_office(self, why: ControllerMoved) -> None:
         """Decide nothing any more, and stand again."""
+        self._step_down(why)
+        self._events.put("stand for election", self._stand)
+
+    def _step_down(self, why: object) -> None:
         self._log.error("lost the office of controller", why=why)
         self._leave_office()
-        self._events.put("stand for election", self._stand)
 
     def _leave_office(self) -> None:
         self.epoch = None
         self._metadata.controller_id = NO_CONTROLLER
+        self._knows_topics = False
         self._events.clear()
+        self._changed.clear()
 
     def _session_changed(self, state: SessionState, _: int) -> None:
         """A session that ended took the registration, the office and all watches with it."""
         if state is not SessionState.LOST or not self._is_running:
             return
-        self._log.error("the session with the registry has ended")
         self._leave_office()
-        self._events.put("register again", self._rejoin)
-        self._events.put("stand for election", self._stand)
+        self._is_new_life, self._is_registered = True, False
+        self._events.put("register again and stand for election", self._stand)
 
     def _in_office(self) -> ControllerEpoch:
         """The epoch to write with; raises ControllerMoved when it was lost meanwhile."""
@@ -166,89 +201,124 @@ class Controller:
     def _deletions_changed(self, _: WatchEvent) -> None:
         self._events.put("look for topics to delete", self._delete_marked)
 
-    def _assignment_changed(self, event: WatchEvent) -> None:
-        name = event.path[len(paths.TOPICS) + 1 :]
-        self._events.put(f"look at topic {name}", partial(self._read_and_lead, [name]))
+    def _brokers_changed(self, _: WatchEvent) -> None:
+        self._events.put("look at the live brokers", self._look_at_brokers)
+
+    def _topic_changed(self, event: WatchEvent) -> None:
+        """Its assignment has changed or, for who follows, the state of one of its partitions."""
+        name = event.path[len(paths.TOPICS) + 1 :].partition("/")[0]
+        if not self._changed:
+            self._events.put("look at topics that changed", self._look_at_changed)
+        self._changed[name] = None
 
     # What the events do.
 
     async def _take_stock(self) -> None:
-        """Find topics that are new and give their partitions leaders."""
-        names = await self._registry.topics.names(self._topics_changed)
+        """Find topics that are new, and those that are gone."""
+        names = await self._take_away_deleted()
         known = self._metadata.topics
-        await self._read_and_lead([name for name in names if name not in known])
+        await self._read_topics([name for name in names if name not in known])
 
-    async def _read_and_lead(self, names: Sequence[str]) -> None:
-        """Lead the partitions that topics have now; those on their way out are left alone."""
+    async def _take_away_deleted(self) -> list[str]:
+        """Forget the topics that are not in the registry any more; which are."""
+        names = await self._registry.topics.names(self._topics_changed)
+        for name in self._metadata.topics.keys() - set(names):
+            await self._sink.topic_deleted(self._metadata.topics[name])
+        return names
+
+    async def _look_at_changed(self) -> None:
+        names, self._changed = self._changed, {}
+        try:
+            await self._read_topics(list(names))
+        except BaseException:
+            self._changed = names | self._changed
+            raise
+
+    async def _look_at_brokers(self) -> None:
+        """Brokers have come or gone: elect for their partitions, and tell clients.
+
+        Those that have restarted are gone first, so that what they led begins a new epoch.
+        """
+        await self._see_brokers()
+        self._electable = self._live.ids - self._come
+        await self._read_topics(self._topics_on(self._gone))
+        self._gone.clear()
+        self._electable = self._live.ids
+        await self._read_topics(self._topics_on(self._come))
+        self._come.clear()
+
+    async def _see_brokers(self) -> None:
+        gone, come = await self._live.look(self._brokers_changed)
+        self._gone |= gone
+        self._come |= come
+        if gone or come:
+            live = ",".join(map(str, sorted(self._live.ids)))
+            self._log.info("the live brokers have changed", live=live)
+
+    def _topics_on(self, brokers: set[int]) -> list[str]:
+        """The topics with a replica on one of the brokers."""
+        return [
+            topic.name
+            for topic in self._metadata.topics.values()
+            if any(not brokers.isdisjoint(info.replicas) for info in topic.partitions)
+        ]
+
+    async def _read_topics(self, names: Sequence[str]) -> None:
+        """Host the partitions that topics have now; those on their way out are left alone."""
         doomed = set(await self._registry.topics.marked_for_deletion())
         wanted = [name for name in names if name not in doomed]
         for start in range(0, len(wanted), TOPICS_AT_ONCE):
             assignments = {}
             for name in wanted[start : start + TOPICS_AT_ONCE]:
-                topic = await self._registry.topics.read(name, self._assignment_changed)
+                topic = await self._registry.topics.read(name, self._topic_changed)
                 if topic is not None:
                     assignments[name] = topic.assignment
-            await self._lead(assignments)
+            await (self._lead(assignments) if self.is_active else self._follow(assignments))
             await asyncio.sleep(0)
 
     async def _lead(self, assignments: dict[str, TopicAssignment]) -> None:
-        """Give every partition of these topics a state, and hand the topics on."""
+        """Give every partition of these topics a leader, and hand the topics on."""
+        partitions, epoch, live = self._registry.partitions, self._in_office(), self._electable
         keys = [(name, index) for name, topic in assignments.items() for index in topic.replicas]
-        states = await self._registry.partitions.read(keys)
-        await self._create_states(assignments, states)
-        await self._elect_leaders(assignments, states)
+        states = await partitions.read(keys)
+        await leaders.create_states(partitions, assignments, states, live, epoch)
+        await leaders.elect_leaders(partitions, assignments, states, live, epoch, self._begins_anew)
+        await self._hand_on(assignments, states)
+
+    def _begins_anew(self, state: PartitionState) -> bool:
+        """Whether this broker led the partition before it was started again."""
+        return (
+            self._is_new_life
+            and state.leader == self._broker_id
+            and state.controller_epoch != self._in_office().epoch
+        )
+
+    async def _follow(self, assignments: dict[str, TopicAssignment]) -> None:
+        """Hand on what the controller has decided; what waits for its decision comes later."""
+        keys = [(name, index) for name, topic in assignments.items() for index in topic.replicas]
+        states = await self._registry.partitions.read(keys, self._topic_changed)
+        decided = {}
+        for name, topic in assignments.items():
+            part = leaders.led_part(name, topic, states)
+            if part is not None:
+                decided[name] = part
+        await self._hand_on(decided, states)
+
+    async def _hand_on(
+        self, assignments: dict[str, TopicAssignment], states: leaders.States
+    ) -> None:
+        live = self._live.ids | {self._broker_id}
         for name, topic in assignments.items():
             try:
-                await self._sink.topic_changed(_topic_info(name, topic, states))
-            except Exception as error:  # the topics after it are led all the same
-                again = partial(self._read_and_lead, [name])
+                await self._sink.topic_changed(leaders.topic_info(name, topic, states, live))
+            except Exception as error:  # the topics after it are hosted all the same
+                again = partial(self._read_topics, [name])
                 self._events.failed(f"look at topic {name}", again, error)
 
-    async def _create_states(self, assignments: dict[str, TopicAssignment], states: States) -> None:
-        """First states of partitions that have none: the first live replica leads."""
-        epoch = self._in_office()
-        fresh = {}
-        for name, topic in assignments.items():
-            for index, replicas in topic.replicas.items():
-                if (name, index) not in states:
-                    isr = [replica for replica in replicas if replica == self._broker_id]
-                    leader = isr[0] if isr else NO_LEADER
-                    fresh[name, index] = PartitionState(
-                        leader, FIRST_LEADER_EPOCH, isr, epoch.epoch
-                    )
-        if not fresh:
-            return
-        for refusal in (await self._registry.partitions.create(fresh, epoch)).values():
-            raise refusal  # somebody else has made it, or its topic is gone: look again
-        states.update({key: VersionedState(state, 0) for key, state in fresh.items()})
-
-    async def _elect_leaders(self, assignments: dict[str, TopicAssignment], states: States) -> None:
-        """A controller's start begins a new epoch for the partitions that it finds."""
-        epoch = self._in_office()
-        changed = {}
-        for (name, index), versioned in states.items():
-            state = versioned.state
-            if state.controller_epoch == epoch.epoch:
-                continue
-            replicas = assignments[name].replicas[index]
-            leader, _ = offline_leader(replicas, state.isr, (self._broker_id,), unclean=False)
-            elected = state._replace(
-                leader=leader,
-                leader_epoch=state.leader_epoch + 1,
-                isr=[leader] if leader != NO_LEADER else state.isr,
-                controller_epoch=epoch.epoch,
-            )
-            changed[name, index] = VersionedState(elected, versioned.partition_epoch)
-        if not changed:
-            return
-        outcomes = await self._registry.partitions.write(changed, epoch)
-        for key, outcome in outcomes.items():
-            if not isinstance(outcome, int):
-                raise outcome  # somebody else wrote, or the topic is gone: look again
-            states[key] = VersionedState(changed[key].state, outcome)
-
     async def _delete_marked(self) -> None:
-        """Remove the topics that are marked for deletion."""
+        """Remove the topics that are marked for deletion; who follows leaves them alone."""
+        if not self.is_active:
+            return
         for name in await self._registry.topics.marked_for_deletion(self._deletions_changed):
             await self._events.attempt(f"delete topic {name}", partial(self._delete, name))
 
@@ -259,21 +329,10 @@ class Controller:
         same: they have to go before the mark does.
         """
         stored = await self._registry.topics.read(name)
-        found = [] if stored is None else [_topic_info(name, stored.assignment, {})]
+        found = [] if stored is None else [leaders.topic_info(name, stored.assignment, {}, ())]
         if name in self._metadata.topics:
             found.append(self._metadata.topics[name])
         if found:
             await self._sink.topic_deleted(max(found, key=lambda topic: len(topic.partitions)))
         await self._registry.topics.delete(name, self._in_office())
         self._log.info("deleted topic", topic=name)
-
-
-def _topic_info(name: str, topic: TopicAssignment, states: States) -> TopicInfo:
-    """What clients are told of a topic; a partition without a state has no leader."""
-    infos = []
-    for index, replicas in sorted(topic.replicas.items()):
-        versioned = states.get((name, index))
-        state = versioned.state if versioned else NO_STATE
-        leader, epoch, isr = state.leader, state.leader_epoch, tuple(state.isr)
-        infos.append(PartitionInfo(index, leader, epoch, tuple(replicas), isr))
-    return TopicInfo(name, topic.topic_id or ZERO_UUID, tuple(infos))

@@ -3,6 +3,7 @@
 * `count` is the new total; it never shrinks. Manual assignments name the replicas of the new
   partitions alone. `validate_only` judges and writes nothing.
 * More than 10,000 new partitions in all: POLICY_VIOLATION (our own bound, that of CreateTopics).
+* A broker that is not the controller: NOT_CONTROLLER, as with ZooKeeper.
 * A topic that is named twice: INVALID_REQUEST. What is not served within `timeout_ms`, and with
   a timeout of 0 everything: REQUEST_TIMED_OUT, though the partitions are made.
 """
@@ -28,7 +29,9 @@ VERSIONS = Versions(0, 3)
 async def handle(
     request: CreatePartitionsRequest, context: RequestContext
 ) -> CreatePartitionsResponse:
-    """Grow all of them at once, then wait for all of them."""
+    """Grow all of them at once, then wait for all of them; the controller's task."""
+    if not context.broker.controller.is_active:
+        return refuse(request, ErrorCode.NOT_CONTROLLER)
     clock, topics = context.broker.clock, context.broker.topics
     deadline_ms = clock.monotonic_ms() + request.timeout_ms
     named = Counter(topic.name for topic in request.topics)

@@ -7,6 +7,7 @@
   the version for that, as Kafka's does not.
 * A topic that is created but not served within `timeout_ms` answers REQUEST_TIMED_OUT; with a
   timeout of 0 every one does.
+* A broker that is not the controller: NOT_CONTROLLER, as with ZooKeeper.
 * v5: the new topic's shape and settings (KIP-525). v7: its id (KIP-516).
 """
 
@@ -38,7 +39,9 @@ VERSIONS = Versions(0, 7)
 
 
 async def handle(request: CreateTopicsRequest, context: RequestContext) -> CreateTopicsResponse:
-    """Create all of them at once, then wait for all of them."""
+    """Create all of them at once, then wait for all of them; the controller's task."""
+    if not context.broker.controller.is_active:
+        return refuse(request, ErrorCode.NOT_CONTROLLER)
     clock = context.broker.clock
     deadline_ms = clock.monotonic_ms() + request.timeout_ms
     turns, config = context.broker.turns, context.broker.config

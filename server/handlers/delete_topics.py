@@ -3,6 +3,7 @@
 * Unknown topics are refused one by one; v6 names topics by id as well (KIP-516), an unknown
   id is UNKNOWN_TOPIC_ID, and a name together with an id INVALID_REQUEST for the whole request.
 * With `delete.topic.enable` false: TOPIC_DELETION_DISABLED, before v3 INVALID_REQUEST (KIP-322).
+* A broker that is not the controller: NOT_CONTROLLER, as with ZooKeeper.
 * What is not gone within `timeout_ms` answers REQUEST_TIMED_OUT and goes all the same; with a
   timeout of 0 everything does.
 """
@@ -24,7 +25,9 @@ VERSIONS = Versions(0, 6)
 
 
 async def handle(request: DeleteTopicsRequest, context: RequestContext) -> DeleteTopicsResponse:
-    """Mark all of them, then wait for all of them."""
+    """Mark all of them, then wait for all of them; the controller's task."""
+    if not context.broker.controller.is_active:
+        return refuse(request, ErrorCode.NOT_CONTROLLER)
     clock, topics = context.broker.clock, context.broker.topics
     deadline_ms = clock.monotonic_ms() + request.timeout_ms
     pauses = context.broker.turns.pauses()

@@ -2,8 +2,9 @@
 
 * A partition that is led as wanted answers ELECTION_NOT_NEEDED; in an answer about all
   partitions (null) those are left out. Unknown ones: UNKNOWN_TOPIC_OR_PARTITION.
-* This broker is the only one and leads all it can: an election that is needed finds nobody,
+* Leaders are the only replicas in sync: an election that is needed finds nobody,
   PREFERRED_LEADER_NOT_AVAILABLE or ELIGIBLE_LEADERS_NOT_AVAILABLE.
+* A broker that is not the controller answers NOT_CONTROLLER for every partition.
 """
 
 from collections.abc import Iterator
@@ -41,7 +42,10 @@ def _answer_all(
     results: dict[str, list[PartitionResult]] = {}
     for topic, index in _wanted(request, metadata):
         yield
-        fault = _fault(topic, index, request.election_type == UNCLEAN, metadata)
+        if not context.broker.controller.is_active:
+            fault = ApiError(ErrorCode.NOT_CONTROLLER)
+        else:
+            fault = _fault(topic, index, request.election_type == UNCLEAN, metadata)
         if request.topic_partitions is None and fault.code is ErrorCode.ELECTION_NOT_NEEDED:
             continue
         results.setdefault(topic, []).append(

@@ -20,6 +20,7 @@ from barnabas.server.registry.znodes.store import (
     Result,
     SetData,
     Stat,
+    Watch,
     ZnodeError,
     ZnodeStore,
 )
@@ -72,11 +73,14 @@ class Partitions:
         return _refused(states, outcomes[len(parents) :])
 
     async def read(
-        self, partitions: Sequence[TopicPartition]
+        self, partitions: Sequence[TopicPartition], watch: Watch | None = None
     ) -> dict[TopicPartition, VersionedState]:
-        """Return the states; a partition without one is left out."""
+        """Return the states, and watch each come, go and change; one without is left out."""
         states: dict[TopicPartition, VersionedState] = {}
         async for some in _few_at_a_time(partitions):
+            if watch is not None:
+                for key in some:
+                    await self._store.exists(paths.partition_state(*key), watch)
             states.update(await self._read(some))
         return states
 

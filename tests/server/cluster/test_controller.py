@@ -12,6 +12,7 @@ import pytest
 from barnabas.server.broker import Broker
 from barnabas.server.core.startup import StartFailed
 from barnabas.server.registry import bodies, paths
+from barnabas.server.registry.registry import Registry
 from barnabas.server.registry.znodes.embedded import EmbeddedStore
 from barnabas.server.registry.znodes.ensemble import JOURNAL_NAME, Ensemble
 from barnabas.server.registry.znodes.store import Create, Delete
@@ -19,6 +20,7 @@ from barnabas.server.settings.config import load_config
 from barnabas.server.testing.broker import Broker as InProcess
 from barnabas.wire.error_codes import ErrorCode
 from tests.server.admin import create_code, new_topic
+from tests.server.cluster.cluster import cluster_of, session_of
 from tests.server.handlers.test_delete_topics import delete
 from tests.server.raw_client import RawClient
 from tests.server.records import make_batch, produce
@@ -171,5 +173,42 @@ def test_a_session_that_ends_takes_the_office_along_and_both_are_won_back(tmp_pa
             await eventually(lambda: broker.metadata.topics["t"].partitions[0].leader_epoch == 1)
             await broker.topics.create("u", {0: [broker.broker_id]}, {})
             await eventually(lambda: "u" in broker.metadata.topics)
+
+    asyncio.run(scene())
+
+
+@pytest.mark.broker_says("the session with the registry has ended", "lost the office of controller")
+def test_a_session_that_ends_while_a_topic_is_deleted_is_begun_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scene() -> None:
+        async with one_broker(tmp_path) as (broker, ensemble):
+            await broker.topics.create("t", {0: [broker.broker_id]}, {})
+            await eventually(lambda: "t" in broker.metadata.topics)
+            deleted, ends = broker.hosting.topic_deleted, [True]
+
+            async def as_the_session_ends(topic: Any) -> None:
+                await deleted(topic)
+                if ends and ends.pop():
+                    ensemble.end_session(broker.registry.store.session_id)
+
+            monkeypatch.setattr(broker.hosting, "topic_deleted", as_the_session_ends)
+            await broker.topics.mark_for_deletion("t")
+            await eventually(lambda: broker.controller.is_active and not ends)
+            assert await broker.registry.brokers.ids() == [broker.broker_id]
+            assert await broker.registry.topics.names() == []
+
+    asyncio.run(scene())
+
+
+def test_a_controller_that_stops_without_a_connection_leaves_with_its_session(
+    tmp_path: Path,
+) -> None:
+    async def scene() -> None:
+        async with cluster_of(tmp_path, 1) as cluster:
+            broker, other = cluster.brokers[0], Registry(cluster.ensemble.connect())
+            session_of(broker).suspend()
+            await cluster.stop(broker)
+            assert await other.controller.read() is None
 
     asyncio.run(scene())
