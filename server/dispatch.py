@@ -95,7 +95,8 @@ class Dispatcher:
         if self.meter is not None:
             self.meter.begin(context, frame)
         if len(frame) > LARGE_FRAME_BYTES:
-            self._begin(context, self._process_in_steps(route, context, frame, body_start))
+            work = self._process_in_steps(route, context, frame, body_start)
+            self._begin(context, work, len(frame))
             return
         bound = route.bound
         try:
@@ -132,8 +133,8 @@ class Dispatcher:
                 result = without_full_collections(result)
             self._answer_later(route, context, request, result)
 
-    def _begin(self, context: RequestContext, work: Steps[None]) -> None:
-        """Do what ends with an answer, in as many turns as it takes."""
+    def _begin(self, context: RequestContext, work: Steps[None], frame_bytes: int = 0) -> None:
+        """Do what ends with an answer, in as many turns as it takes, from a frame of that size."""
         if self._turns.begin(work):
             return
         connection = context.connection
@@ -141,7 +142,7 @@ class Dispatcher:
             return
         task = asyncio.get_running_loop().create_task(self._turns.run(work))
         self._tasks.add(task)
-        connection.park(_TaskPending(task))
+        connection.hold(_TaskPending(task), frame_bytes)
 
         def done(finished: asyncio.Task[None]) -> None:
             self._tasks.discard(finished)

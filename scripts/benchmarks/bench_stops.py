@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.append(str(Path(__file__).resolve().parents[2]))  # behind the compiled package
 
 from barnabas.server.handlers import HANDLERS
 from barnabas.server.testing.broker import Broker

@@ -20,6 +20,7 @@ from barnabas.server.core.turns import Sliced
 from barnabas.server.handlers import Versions
 from barnabas.server.replication.partition import Partition
 from barnabas.server.requests.context import RequestContext
+from barnabas.storage.append.rules import ValidatedRecords
 from barnabas.storage.errors import (
     InvalidRecord,
     MixedFormats,
@@ -28,12 +29,14 @@ from barnabas.storage.errors import (
     WrongChecksum,
     WrongOffsets,
 )
+from barnabas.storage.log.log_append import TakesLong
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.produce import (
     BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
     NodeEndpoint,
+    PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
@@ -62,6 +65,9 @@ EXPECTED: Final = frozenset(
 
 Answer = ProduceResponse | Wait[ProduceResponse | None] | None
 Appended = list[tuple[Partition, PartitionProduceResponse, int]]
+Answers = list[PartitionProduceResponse]
+Checked = ValidatedRecords | StorageError | None
+"""What looking into a partition's records has come to; None: it has not been done."""
 
 
 def handle(request: ProduceRequest, context: RequestContext) -> Answer | Sliced[Answer]:
@@ -69,13 +75,20 @@ def handle(request: ProduceRequest, context: RequestContext) -> Answer | Sliced[
     acks = request.acks
     if acks not in (-1, 0, 1):
         return _unless_silent(_refused(request, ErrorCode.INVALID_REQUIRED_ACKS), request, context)
-    if _is_large(request):
-        return Sliced(_append_in_steps(request, context))
-    broker = context.broker
     appended: Appended = []
+    response = ProduceResponse()
+    if _is_large(request):
+        return Sliced(_append_in_steps(request, context, response, appended))
+    broker = context.broker
     now_ms = broker.clock.now_ms()
-    answers = [_append_topic(topic, acks, context, now_ms, appended) for topic in request.topics]
-    response = ProduceResponse(responses=answers)
+    try:
+        for topic in request.topics:
+            answer = TopicProduceResponse(name=topic.name, topic_id=topic.topic_id)
+            response.responses.append(answer)
+            answers = answer.partition_responses
+            _append_topic(topic, topic.partitions, answers, acks, context, now_ms, appended)
+    except TakesLong:
+        return Sliced(_append_in_steps(request, context, response, appended))
     settled = True
     for partition, _, end_offset in appended:
         broker.fetches.complete(partition.key)
@@ -97,19 +110,21 @@ def _is_large(request: ProduceRequest) -> bool:
     return partitions > MANY_PARTITIONS or size_bytes > MANY_BYTES
 
 
-def _append_in_steps(request: ProduceRequest, context: RequestContext) -> Steps[Answer]:
-    """The same for many partitions, or for many bytes in several: one after the other."""
+def _append_in_steps(
+    request: ProduceRequest, context: RequestContext, response: ProduceResponse, appended: Appended
+) -> Steps[Answer]:
+    """The same for many partitions, many bytes in several, or what takes long to validate.
+
+    What `response` answers already has been done; the rest is, one after the other.
+    """
     broker = context.broker
-    appended: Appended = []
-    response = ProduceResponse()
-    for topic in request.topics:
-        answer = TopicProduceResponse(name=topic.name, topic_id=topic.topic_id)
-        response.responses.append(answer)
-        for data in topic.partitions:
-            one = TopicProduceData(name=topic.name, topic_id=topic.topic_id, partitions=[data])
-            now_ms = broker.clock.now_ms()
-            answered = _append_topic(one, request.acks, context, now_ms, appended)
-            answer.partition_responses += answered.partition_responses
+    for number, topic in enumerate(request.topics):
+        if number == len(response.responses):
+            empty = TopicProduceResponse(name=topic.name, topic_id=topic.topic_id)
+            response.responses.append(empty)
+        answers = response.responses[number].partition_responses
+        for data in topic.partitions[len(answers) :]:
+            yield from _append_one(topic, data, answers, request.acks, context, appended)
             yield
         yield
     settled = True
@@ -122,19 +137,63 @@ def _append_in_steps(request: ProduceRequest, context: RequestContext) -> Steps[
     return _when_settled(response, appended, request, context)
 
 
+def _append_one(
+    topic: TopicProduceData,
+    data: PartitionProduceData,
+    answers: Answers,
+    acks: int,
+    context: RequestContext,
+    appended: Appended,
+) -> Steps[None]:
+    """Append to one partition; what takes long is validated in steps."""
+    now_ms = context.broker.clock.now_ms()
+    try:
+        _append_topic(topic, [data], answers, acks, context, now_ms, appended)
+    except TakesLong:
+        checked = yield from _checked(topic, data, context, now_ms)
+        _append_topic(topic, [data], answers, acks, context, now_ms, appended, True, checked)
+
+
+def _checked(
+    topic: TopicProduceData, data: PartitionProduceData, context: RequestContext, now_ms: int
+) -> Steps[Checked]:
+    version = context.header.api_version
+    broker = context.broker
+    name = topic.name if version < 13 else broker.metadata.name_of(topic.topic_id)
+    log = broker.replicas.require(name or "", data.index).log
+    try:
+        return (
+            yield from log.validate_in_steps(
+                data.records,  # type: ignore[arg-type]  # a view of the frame, as below
+                now_ms,
+                one_v2_batch=version >= 3,
+                allow_zstd=version >= 7,
+            )
+        )
+    except StorageError as error:
+        return error
+
+
 def _append_topic(
     topic: TopicProduceData,
+    partitions: list[PartitionProduceData],
+    answers: Answers,
     acks: int,
     context: RequestContext,
     now_ms: int,
     appended: Appended,
-) -> TopicProduceResponse:
+    at_once: bool = False,
+    checked: Checked = None,
+) -> None:
+    """Append to a topic's partitions and add what became of each to the answers.
+
+    TakesLong at the first that is to be validated in steps, unless it must be done at once.
+    """
     # One function for speed: this is the inner loop of a broker that gets small requests.
     version = context.header.api_version
     broker = context.broker
     name = topic.name if version < 13 else broker.metadata.name_of(topic.topic_id)
-    answers = []
-    for data in topic.partitions:
+    for data in partitions:
         records = data.records
         try:
             if name is None:
@@ -144,12 +203,16 @@ def _append_topic(
             partition = broker.replicas.require(name, data.index)
             if records is None:
                 raise InvalidRecord("no records")
+            if isinstance(checked, StorageError):
+                raise checked
             info = partition.append(
                 records,  # type: ignore[arg-type]  # a request's records are a view of its frame
                 acks,
                 now_ms,
                 one_v2_batch=version >= 3,
                 allow_zstd=version >= 7,
+                at_once=at_once,
+                validated=checked,
             )
         except (ApiError, StorageError) as error:
             answer = PartitionProduceResponse(index=data.index, base_offset=-1)
@@ -170,9 +233,6 @@ def _append_topic(
                 counts.produce_message_conversions += info.converted_count
             appended.append((partition, answer, info.last_offset + 1))
         answers.append(answer)
-    return TopicProduceResponse(
-        name=topic.name, topic_id=topic.topic_id, partition_responses=answers
-    )
 
 
 def _report(

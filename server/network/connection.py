@@ -10,7 +10,8 @@ Raw non-blocking socket on the event loop. What keeps a client from hurting the 
 * While answers wait in the outbox nothing more is read: a client that does not read its
   answers stops being served, and costs one answer's head and some open files. So it is while
   a thread reads from the disk what is to be sent next.
-* Under `queued.max.request.bytes` a large frame is read on only while there is memory for it.
+* Under `queued.max.request.bytes` a large frame is read on only while there is memory for it; it
+  is given back when the handler has seen the request, which for one served in turns is late.
 * At most `FAIR_REQUESTS` are served in one go before other connections get their turn.
 
     open --(peer closes, bad frame, I/O error, broker stops)--> closed
@@ -75,6 +76,7 @@ class Connection:
         "_clock_ms",
         "_fd",
         "_has_writer",
+        "_held_bytes",
         "_is_short",
         "_loop",
         "_memory",
@@ -125,6 +127,8 @@ class Connection:
         self._process = owner.process
         self._memory = owner.request_memory
         self._claimed_bytes = 0
+        # Of the frame that is being served in turns; it has left `frames`, but is not let go.
+        self._held_bytes = 0
         # Whether it waits for memory.
         self._is_short = False
         self._pending: Pending | None = None
@@ -143,14 +147,23 @@ class Connection:
     # What the owner calls.
 
     def park(self, pending: Pending) -> None:
-        """The request in progress will be answered by `resume`."""
+        """The request in progress will be answered by `resume`; its handler has seen its frame."""
         self._pending = pending
+        if self._held_bytes:
+            self._let_go_of_frame()
+
+    def hold(self, pending: Pending, frame_bytes: int) -> None:
+        """The same, but the frame is still being read: its memory is taken until it is not."""
+        self._pending = pending
+        self._held_bytes = frame_bytes if frame_bytes > FIRST_BYTES else 0
 
     def resume(self, encoded: Encoded | None) -> None:
         """The request in progress is answered (None: without a response); go on with the next."""
         if self.closed:
             return
         self._pending = self.parked_fetch = None
+        if self._held_bytes:
+            self._let_go_of_frame()
         if encoded is not None:
             self.outbox.put(encoded)
         if self._pumping:
@@ -176,6 +189,7 @@ class Connection:
         self._write_off()
         self.outbox.clear()
         self.frames.clear()
+        self._held_bytes = 0
         if self._memory is not None:
             self._settle_memory(self._memory)
         self.sock.close()
@@ -261,11 +275,19 @@ class Connection:
         else:
             self._read_on()
 
+    def _let_go_of_frame(self) -> None:
+        self._held_bytes = 0
+        if self._memory is not None:
+            self._settle_memory(self._memory)
+
     def _settle_memory(self, memory: RequestMemory) -> None:
-        """Hold as much as the frame that waits or has begun needs; without it, stop reading."""
+        """Hold as much as the frame that waits or has begun needs; without it, stop reading.
+
+        So it is with the frame that is being served in turns, which is older and always let in.
+        """
         size = self.frames.begun_bytes()
         # Frames up to the size that every connection's buffer has need no memory of their own.
-        wanted = size if size > FIRST_BYTES else 0
+        wanted = self._held_bytes + (size if size > FIRST_BYTES else 0)
         more = wanted - self._claimed_bytes
         if more > 0:
             self._is_short = not memory.take(self, more)

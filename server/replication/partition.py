@@ -10,6 +10,7 @@ from typing import Final
 from barnabas.server.core.errors import ApiError
 from barnabas.server.observing.topic_metrics import TopicMetrics
 from barnabas.server.replication.states import TRANSITIONS, ReplicaEvent, ReplicaState
+from barnabas.storage.append.rules import ValidatedRecords
 from barnabas.storage.log.results import AppendInfo, ReadBound, ReadResult
 from barnabas.storage.log_config import FOREVER
 from barnabas.storage.manager.managed_log import ManagedLog
@@ -125,6 +126,8 @@ class Partition:
         allow_zstd: bool = True,
         verification_guard: VerificationGuard | None = None,
         transaction_version: int = 0,
+        at_once: bool = True,
+        validated: ValidatedRecords | None = None,
     ) -> AppendInfo:
         """Append as leader; `records` is stamped in place, the rest is for `Log`.
 
@@ -145,6 +148,8 @@ class Partition:
             allow_zstd=allow_zstd,
             verification_guard=verification_guard,
             transaction_version=transaction_version,
+            at_once=at_once,
+            validated=validated,
         )
         if isr_size == 1:
             log.maybe_increment_high_watermark(log.log_end_offset)

@@ -4,15 +4,16 @@ from dataclasses import replace
 
 from barnabas.storage.append.record_survey import Survey
 from barnabas.storage.append.rules import AppendRules
-from barnabas.storage.batch.builder import build_batch, pack_batch
-from barnabas.storage.batch.compression import Codec, compress
+from barnabas.storage.batch.builder import build_batch_in_steps, pack_batch
+from barnabas.storage.batch.compression import Codec, compress_in_steps
 from barnabas.storage.batch.header import CODEC_MASK, LOG_APPEND_TIME, MAGIC_V2, BatchHeader
-from barnabas.storage.batch.legacy import build_message_set
+from barnabas.storage.batch.legacy import MessageSet
 from barnabas.storage.batch.records import Record, decode_data, walk_frames
+from barnabas.storage.batch.steps import RECORDS_OF_A_STEP, Steps
 from barnabas.storage.errors import RecordsNotConvertible
 
 
-def rewrite(
+def rewrite_in_steps(
     first: BatchHeader,
     survey: Survey,
     rules: AppendRules,
@@ -20,7 +21,7 @@ def rewrite(
     next_offset: int,
     leader_epoch: int,
     now_ms: int,
-) -> bytearray:
+) -> Steps[bytearray]:
     """The surveyed records in the topic's format and codec, offsets from `next_offset` on.
 
     Raises RecordsNotConvertible for what formats 0 and 1 cannot hold.
@@ -28,23 +29,39 @@ def rewrite(
     level = rules.level if rules.codec is not None else None
     append_time_ms = now_ms if rules.is_log_append_time else None
     if _only_codec_differs(first, survey, rules):
-        return _recompress(first, survey, codec, level, next_offset, leader_epoch, append_time_ms)
-    records = survey.records or list(decode_data(survey.data, first))
-    for offset, record in enumerate(records, next_offset):
-        record.offset = offset
+        data = yield from compress_in_steps(codec, survey.data, level)
+        return _recompressed(first, survey, codec, data, next_offset, leader_epoch, append_time_ms)
+    records = survey.records
+    if not records:
+        records = yield from _decoded(survey.data, first)
+    for number, record in enumerate(records):
+        record.offset = next_offset + number
+        if number % RECORDS_OF_A_STEP == 0:
+            yield
     if rules.magic < MAGIC_V2:
-        return _message_set(records, rules.magic, codec, level, append_time_ms)
-    return build_batch(
-        records,
-        codec=codec,
-        level=level,
-        leader_epoch=leader_epoch,
-        producer_id=first.producer_id,
-        producer_epoch=first.producer_epoch,
-        base_sequence=first.base_sequence,
-        is_transactional=first.is_transactional,
-        log_append_time_ms=append_time_ms,
+        return (yield from _message_set(records, rules.magic, codec, level, append_time_ms))
+    return (
+        yield from build_batch_in_steps(
+            records,
+            codec=codec,
+            level=level,
+            leader_epoch=leader_epoch,
+            producer_id=first.producer_id,
+            producer_epoch=first.producer_epoch,
+            base_sequence=first.base_sequence,
+            is_transactional=first.is_transactional,
+            log_append_time_ms=append_time_ms,
+        )
     )
+
+
+def _decoded(data: bytes, header: BatchHeader) -> Steps[list[Record]]:
+    records: list[Record] = []
+    for record in decode_data(data, header):
+        records.append(record)
+        if len(records) % RECORDS_OF_A_STEP == 0:
+            yield
+    return records
 
 
 def _only_codec_differs(first: BatchHeader, survey: Survey, rules: AppendRules) -> bool:
@@ -55,11 +72,11 @@ def _only_codec_differs(first: BatchHeader, survey: Survey, rules: AppendRules) 
     return timestamp_delta == 0 and not first.is_log_append_time
 
 
-def _recompress(
+def _recompressed(
     first: BatchHeader,
     survey: Survey,
     codec: Codec,
-    level: int | None,
+    data: bytes,
     next_offset: int,
     leader_epoch: int,
     append_time_ms: int | None,
@@ -76,16 +93,19 @@ def _recompress(
         attributes=attributes,
         max_timestamp=max_timestamp,
     )
-    return pack_batch(header, compress(codec, survey.data, level))
+    return pack_batch(header, data)
 
 
 def _message_set(
     records: list[Record], magic: int, codec: Codec, level: int | None, append_time_ms: int | None
-) -> bytearray:
+) -> Steps[bytearray]:
     if codec == Codec.ZSTD:
         raise RecordsNotConvertible(f"message format {magic} knows no zstd")
-    if any(record.headers for record in records):
-        raise RecordsNotConvertible(f"message format {magic} holds no record headers")
-    return build_message_set(
-        records, magic, codec=codec, level=level, log_append_time_ms=append_time_ms
-    )
+    messages = MessageSet(magic, codec, append_time_ms, level)
+    for number, record in enumerate(records):
+        if record.headers:
+            raise RecordsNotConvertible(f"message format {magic} holds no record headers")
+        messages.add(record)
+        if number % RECORDS_OF_A_STEP == 0:
+            yield
+    return (yield from messages.finish_in_steps())

@@ -10,6 +10,7 @@ from barnabas.storage.batch.records import (
     records_data,
     walk_frames,
 )
+from barnabas.storage.batch.steps import RECORDS_OF_A_STEP, Steps
 from barnabas.storage.batch.varint import read_varint
 from barnabas.storage.errors import (
     CorruptBatch,
@@ -96,27 +97,25 @@ class Survey:
         )
 
 
-def survey_batch(survey: Survey, buffer: Buffer, header: BatchHeader) -> None:
+def survey_in_steps(survey: Survey, buffer: Buffer, header: BatchHeader) -> Steps[None]:
     """Add a batch's records; raises at the first batch with bad ones.
 
     Malformed records are InvalidRecord, wrong inner CRCs CorruptBatch.
     """
     survey.start_batch()
-    if header.magic < MAGIC_V2 and header.codec:
-        _check_inner_messages(survey, buffer, header)
     try:
         if header.magic == MAGIC_V2:
-            _survey_v2(survey, buffer, header)
+            yield from _survey_v2(survey, buffer, header)
         else:
-            _survey_legacy(survey, buffer, header)
-    except DecompressionTooLarge:
+            yield from _survey_legacy(survey, buffer, header)
+    except (DecompressionTooLarge, WrongChecksum):
         raise
     except CorruptBatch as error:
         raise InvalidRecord(error.reason) from None
     survey.raise_errors()
 
 
-def _survey_v2(survey: Survey, buffer: Buffer, header: BatchHeader) -> None:
+def _survey_v2(survey: Survey, buffer: Buffer, header: BatchHeader) -> Steps[None]:
     data = survey.data = records_data(buffer, header, survey.limit_bytes)
     is_append_time = header.is_log_append_time
     base_timestamp = header.base_timestamp
@@ -129,27 +128,30 @@ def _survey_v2(survey: Survey, buffer: Buffer, header: BatchHeader) -> None:
             survey.offsets_count_from_0 = False
         timestamp = header.max_timestamp if is_append_time else base_timestamp + timestamp_delta
         survey.add(key_length >= 0, timestamp, is_append_time)
+        if index % RECORDS_OF_A_STEP == RECORDS_OF_A_STEP - 1:
+            yield
 
 
-def _survey_legacy(survey: Survey, buffer: Buffer, header: BatchHeader) -> None:
+def _survey_legacy(survey: Survey, buffer: Buffer, header: BatchHeader) -> Steps[None]:
     is_append_time = header.is_log_append_time
+    if header.codec:
+        yield from _check_inner_messages(survey, buffer, header)
     for index, record in enumerate(decode_batch(buffer, header, survey.limit_bytes)):
         if header.codec and record.offset != index:
             survey.offsets_count_from_0 = False
         survey.records.append(record)
         survey.add(record.key is not None, record.timestamp, is_append_time)
+        if index % RECORDS_OF_A_STEP == RECORDS_OF_A_STEP - 1:
+            yield
 
 
-def _check_inner_messages(survey: Survey, buffer: Buffer, header: BatchHeader) -> None:
+def _check_inner_messages(survey: Survey, buffer: Buffer, header: BatchHeader) -> Steps[None]:
     """Inner messages have a format and a CRC of their own, which must fit."""
-    try:
-        data, inner = inner_messages(buffer, header, survey.limit_bytes)
-    except DecompressionTooLarge:
-        raise
-    except CorruptBatch as error:
-        raise InvalidRecord(error.reason) from None
-    for message in inner:
+    data, inner = inner_messages(buffer, header, survey.limit_bytes)
+    for index, message in enumerate(inner):
         if message.magic != header.magic:
             raise MixedFormats(f"format {message.magic} inside a wrapper of {header.magic}")
         if not crc_is_valid(data, message):
             raise WrongChecksum("the CRC does not match an inner message")
+        if index % RECORDS_OF_A_STEP == RECORDS_OF_A_STEP - 1:
+            yield

@@ -6,13 +6,14 @@ because its inner offsets are absolute, and so are batches whose inner offsets d
 from 0: some old clients send them (Kafka's LogValidator).
 """
 
-from barnabas.storage.append.rebuilding import rewrite
-from barnabas.storage.append.record_survey import Survey, survey_batch
+from barnabas.storage.append.rebuilding import rewrite_in_steps
+from barnabas.storage.append.record_survey import Survey, survey_in_steps
 from barnabas.storage.append.rules import (
     FOREVER_MS,
     UNLIMITED_RECORD_BYTES,
     AppendRules,
     ValidatedRecords,
+    as_writable,
     check_client_batch,
     check_crc,
     check_sizes,
@@ -24,12 +25,14 @@ from barnabas.storage.batch.header import (
     MAGIC_V0,
     MAGIC_V2,
     NO_TIMESTAMP,
+    V2_HEADER_BYTES,
     BatchHeader,
     stamp,
     walk,
 )
-from barnabas.storage.batch.legacy import stamp_legacy
+from barnabas.storage.batch.legacy import least_converted_bytes, stamp_legacy
 from barnabas.storage.batch.record_times import UNKNOWN_TIMESTAMP
+from barnabas.storage.batch.steps import RECORDS_OF_A_STEP, Steps, finished
 from barnabas.storage.errors import (
     DecompressionTooLarge,
     InvalidRecord,
@@ -51,12 +54,30 @@ def validate_slowly(
     allow_zstd: bool,
 ) -> ValidatedRecords:
     """As `validation.validate_as_leader`, for whatever its straight line does not take."""
-    headers = _walk_all(buffer, one_v2_batch)
+    return finished(
+        validate_in_steps(
+            buffer, rules, next_offset, leader_epoch, now_ms, from_client, one_v2_batch, allow_zstd
+        )
+    )
+
+
+def validate_in_steps(
+    buffer: bytearray | memoryview,
+    rules: AppendRules,
+    next_offset: int,
+    leader_epoch: int,
+    now_ms: int,
+    from_client: bool,
+    one_v2_batch: bool,
+    allow_zstd: bool,
+) -> Steps[ValidatedRecords]:
+    """The same in steps, each a few records' work."""
+    headers = yield from _walk_all(buffer, rules, one_v2_batch)
     if one_v2_batch:
         _check_request(headers, allow_zstd)
     if not headers:
         return ValidatedRecords(b"", [], -1, -1, NO_TIMESTAMP, -1, NO_TIMESTAMP, False)
-    source_codec = _check_bytes(buffer, headers, rules)
+    source_codec = yield from _check_bytes(buffer, headers, rules)
     target_codec = source_codec if rules.codec is None else codec_of(rules.codec)
     in_place = _may_stay(headers[0], rules, source_codec, target_codec)
     survey = None
@@ -66,26 +87,65 @@ def validate_slowly(
     if max_timestamp != UNKNOWN_TIMESTAMP:
         _check_header(headers[0], headers[0], rules, from_client)
     else:
-        survey = _survey(buffer, headers, rules, now_ms, from_client)
+        survey = yield from _survey(buffer, headers, rules, now_ms, from_client)
         max_timestamp = survey.max_timestamp
         in_place = in_place and survey.offsets_count_from_0
     if in_place:
-        _assign_offsets(
+        yield from _assign_offsets(
             buffer, headers, rules, next_offset, leader_epoch, now_ms, survey, max_timestamp
         )
     else:
         assert survey is not None
-        buffer = rewrite(headers[0], survey, rules, target_codec, next_offset, leader_epoch, now_ms)
-        headers = list(walk(buffer))
+        buffer = yield from rewrite_in_steps(
+            headers[0], survey, rules, target_codec, next_offset, leader_epoch, now_ms
+        )
+        headers = yield from _walk_all(buffer, rules, False)
     return _finish(buffer, headers, rules, next_offset, now_ms, not in_place)
 
 
-def _walk_all(buffer: bytearray | memoryview, one_v2_batch: bool) -> list[BatchHeader]:
-    """Kafka drops what is cut short at the end and then misses a batch, or not.
+def can_move(valid: ValidatedRecords) -> bool:
+    """Whether `moved` can do it: inner offsets of format 0 are absolute, and compressed."""
+    return not any(header.magic == MAGIC_V0 and header.codec for header in valid.headers[:1])
 
-    From old requests, where nothing would be missed, it is refused here as corrupt.
+
+def moved(valid: ValidatedRecords, next_offset: int, leader_epoch: int) -> ValidatedRecords:
+    """What was validated from offset 0 on, while others may have appended: where it goes now."""
+    buffer = as_writable(valid.buffer)
+    for header in valid.headers:
+        if header.magic == MAGIC_V2:
+            stamp(buffer, header, header.base_offset + next_offset, leader_epoch)
+        else:
+            stamp_legacy(buffer, header, header.base_offset + next_offset)
+    if not valid.headers:
+        return valid
+    return ValidatedRecords(
+        buffer, valid.headers, next_offset, valid.last_offset + next_offset, valid.max_timestamp,
+        valid.offset_of_max_timestamp + next_offset, valid.log_append_time_ms, valid.was_rewritten,
+    )  # fmt: skip
+
+
+def _walk_all(
+    buffer: bytearray | memoryview, rules: AppendRules, one_v2_batch: bool
+) -> Steps[list[BatchHeader]]:
+    """The batches' headers; no more of those that cannot fit into one batch.
+
+    Kafka drops what is cut short at the end and then misses a batch, or not. From old requests,
+    where nothing would be missed, it is refused here as corrupt.
     """
-    return list(walk(buffer, partial_tail=one_v2_batch))
+    headers: list[BatchHeader] = []
+    becomes_plain_v2 = rules.magic == MAGIC_V2 and not rules.codec
+    least_bytes = V2_HEADER_BYTES
+    for header in walk(buffer, partial_tail=one_v2_batch):
+        headers.append(header)
+        if becomes_plain_v2 and header.magic < MAGIC_V2 and not header.codec:
+            least_bytes += least_converted_bytes(header)
+            if least_bytes > rules.max_message_bytes:
+                raise RecordTooLarge(
+                    f"the messages make a batch above max.message.bytes {rules.max_message_bytes}"
+                )
+        if len(headers) % RECORDS_OF_A_STEP == 0:
+            yield
+    return headers
 
 
 def _check_request(headers: list[BatchHeader], allow_zstd: bool) -> None:
@@ -102,10 +162,12 @@ def _check_request(headers: list[BatchHeader], allow_zstd: bool) -> None:
 
 def _check_bytes(
     buffer: bytearray | memoryview, headers: list[BatchHeader], rules: AppendRules
-) -> Codec:
+) -> Steps[Codec]:
     """Sizes and CRCs; the codec is that of the last compressed batch, as in Kafka."""
     source_codec = Codec.NONE
-    for header in headers:
+    for number, header in enumerate(headers):
+        if number % RECORDS_OF_A_STEP == 1:
+            yield
         check_sizes(header, rules)
         check_crc(buffer, header)
         source_codec = codec_of(header.codec) or source_codec
@@ -162,13 +224,15 @@ def _survey(
     rules: AppendRules,
     now_ms: int,
     from_client: bool,
-) -> Survey:
+) -> Steps[Survey]:
     """Look into all records, batch by batch: the first one that is wrong is named."""
     survey = Survey(rules, now_ms)
     try:
-        for header in headers:
+        for number, header in enumerate(headers):
+            if number % RECORDS_OF_A_STEP == RECORDS_OF_A_STEP - 1:
+                yield
             _check_header(header, headers[0], rules, from_client)
-            survey_batch(survey, buffer, header)
+            yield from survey_in_steps(survey, buffer, header)
     except DecompressionTooLarge as error:
         raise RecordTooLarge(error.reason) from None
     return survey
@@ -183,10 +247,12 @@ def _assign_offsets(
     now_ms: int,
     survey: Survey | None,
     max_timestamp: int,
-) -> None:
+) -> Steps[None]:
     append_time = rules.is_log_append_time
     is_alone = len(headers) == 1
-    for header in headers:
+    for number, header in enumerate(headers):
+        if number % RECORDS_OF_A_STEP == RECORDS_OF_A_STEP - 1:
+            yield
         if append_time:
             max_timestamp = now_ms
         elif not is_alone:

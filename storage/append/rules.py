@@ -115,6 +115,13 @@ def _level(config: LogConfig, codec: Codec | None) -> int | None:
     return config.compression_zstd_level if codec is Codec.ZSTD else None
 
 
+def as_writable(buffer: Buffer) -> bytearray | memoryview:
+    """The buffer itself if it can be stamped, else a copy."""
+    if isinstance(buffer, bytearray) or (isinstance(buffer, memoryview) and not buffer.readonly):
+        return buffer
+    return bytearray(buffer)
+
+
 def check_sizes(header: BatchHeader, rules: AppendRules) -> None:
     """`max.message.bytes` first, then `segment.bytes`: Kafka answers 10 and 18."""
     size_bytes = header.size_bytes

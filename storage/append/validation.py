@@ -13,6 +13,7 @@ from barnabas.storage.append.record_validation import validate_slowly
 from barnabas.storage.append.rules import (
     AppendRules,
     ValidatedRecords,
+    as_writable,
     check_client_batch,
     check_crc,
     check_sizes,
@@ -69,13 +70,6 @@ def validate_as_leader(
     return validate_slowly(
         writable, rules, next_offset, leader_epoch, now_ms, from_client, one_v2_batch, allow_zstd
     )
-
-
-def as_writable(buffer: Buffer) -> bytearray | memoryview:
-    """The buffer itself if it can be stamped, else a copy."""
-    if isinstance(buffer, bytearray) or (isinstance(buffer, memoryview) and not buffer.readonly):
-        return buffer
-    return bytearray(buffer)
 
 
 def _usual_header(buffer: bytearray | memoryview, allow_zstd: bool) -> BatchHeader | None:

@@ -3,7 +3,7 @@
 import struct
 from collections.abc import Sequence
 
-from barnabas.storage.batch.compression import Codec, compress
+from barnabas.storage.batch.compression import Codec, compress_in_steps
 from barnabas.storage.batch.control_records import EndTransactionMarker
 from barnabas.storage.batch.crc import crc32c
 from barnabas.storage.batch.header import (
@@ -25,6 +25,7 @@ from barnabas.storage.batch.header import (
     BatchHeader,
 )
 from barnabas.storage.batch.records import Record, append_record
+from barnabas.storage.batch.steps import RECORDS_OF_A_STEP, Steps, finished
 from barnabas.storage.errors import InvalidRecord
 
 _CRC = struct.Struct(">I")
@@ -54,6 +55,42 @@ def build_batch(
     LogAppendTime and readers see that time in place of the records' own.
     Raises InvalidRecord if an offset or timestamp does not fit its field.
     """
+    return finished(
+        build_batch_in_steps(
+            records,
+            base_offset=base_offset,
+            last_offset=last_offset,
+            codec=codec,
+            level=level,
+            leader_epoch=leader_epoch,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            base_sequence=base_sequence,
+            is_transactional=is_transactional,
+            is_control=is_control,
+            log_append_time_ms=log_append_time_ms,
+            delete_horizon_ms=delete_horizon_ms,
+        )
+    )
+
+
+def build_batch_in_steps(
+    records: Sequence[Record],
+    *,
+    base_offset: int | None = None,
+    last_offset: int | None = None,
+    codec: int = Codec.NONE,
+    level: int | None = None,
+    leader_epoch: int = NO_LEADER_EPOCH,
+    producer_id: int = NO_PRODUCER_ID,
+    producer_epoch: int = NO_PRODUCER_EPOCH,
+    base_sequence: int = NO_SEQUENCE,
+    is_transactional: bool = False,
+    is_control: bool = False,
+    log_append_time_ms: int | None = None,
+    delete_horizon_ms: int | None = None,
+) -> Steps[bytearray]:
+    """The same in steps."""
     if base_offset is None:
         base_offset = records[0].offset
     if last_offset is None:
@@ -66,7 +103,9 @@ def build_batch(
     if delete_horizon_ms is not None:
         attributes |= DELETE_HORIZON
     data = bytearray()
-    for record in records:
+    for number, record in enumerate(records):
+        if number % RECORDS_OF_A_STEP == 0:
+            yield
         append_record(
             data,
             record.offset - base_offset,
@@ -79,7 +118,7 @@ def build_batch(
         0, base_offset, 0, leader_epoch, MAGIC_V2, 0, attributes, last_offset - base_offset,
         base_timestamp, max_timestamp, producer_id, producer_epoch, base_sequence, len(records),
     )  # fmt: skip
-    return pack_batch(header, compress(codec, data, level))
+    return pack_batch(header, (yield from compress_in_steps(codec, data, level)))
 
 
 def _flags(is_log_append_time: bool, is_transactional: bool, is_control: bool) -> int:

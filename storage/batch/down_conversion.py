@@ -6,17 +6,12 @@ that zstd has no place in formats 0 and 1. Batches already in an old enough form
 they are. Up-conversion happens on append (`rewriting`).
 """
 
-from collections.abc import Generator
-from typing import Final
-
 from barnabas.storage.batch.compression import DEFAULT_LIMIT_BYTES, Codec
 from barnabas.storage.batch.header import MAGIC_V2, BatchHeader, Buffer, walk
 from barnabas.storage.batch.legacy import MessageSet
 from barnabas.storage.batch.records import decode_batch
+from barnabas.storage.batch.steps import RECORDS_OF_A_STEP, Steps, finished
 from barnabas.storage.errors import UnsupportedCodec
-
-RECORDS_OF_A_STEP: Final = 64
-Steps = Generator[None, None, bytes]
 
 
 def down_convert(
@@ -29,17 +24,12 @@ def down_convert(
     batches keep them. A batch cut short at the end is left out. May return no bytes at all.
     Raises UnsupportedCodec for zstd, CorruptBatch for what cannot be read.
     """
-    steps = down_convert_in_steps(buffer, to_magic, first_offset, limit_bytes)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as stop:
-            return bytes(stop.value)
+    return finished(down_convert_in_steps(buffer, to_magic, first_offset, limit_bytes))
 
 
 def down_convert_in_steps(
     buffer: Buffer, to_magic: int, first_offset: int, limit_bytes: int = DEFAULT_LIMIT_BYTES
-) -> Steps:
+) -> Steps[bytes]:
     """The same as a generator that yields after every few records, and returns the bytes."""
     out = bytearray()
     view = memoryview(buffer)
@@ -61,7 +51,7 @@ def _convert_batch(
     to_magic: int,
     first_offset: int,
     limit_bytes: int,
-) -> Generator[None, None, None]:
+) -> Steps[None]:
     if header.codec == Codec.ZSTD:
         raise UnsupportedCodec("zstd needs message format 2", offset=header.base_offset)
     append_time_ms = header.max_timestamp if header.is_log_append_time else None
@@ -71,10 +61,10 @@ def _convert_batch(
             messages.add(record)
         if number % RECORDS_OF_A_STEP == 0:
             yield
-    out += messages.finish()
+    out += yield from messages.finish_in_steps()
 
 
-def needs_down_conversion(buffer: Buffer, to_magic: int) -> Generator[None, None, bool]:
+def needs_down_conversion(buffer: Buffer, to_magic: int) -> Steps[bool]:
     """Is any whole batch in a newer format than the consumer knows? In steps."""
     if to_magic < MAGIC_V2:
         for number, header in enumerate(walk(buffer, partial_tail=True)):

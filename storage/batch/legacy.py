@@ -12,7 +12,12 @@ from collections.abc import Iterator, Sequence
 from struct import Struct
 from typing import Final
 
-from barnabas.storage.batch.compression import DEFAULT_LIMIT_BYTES, Codec, compress, decompress
+from barnabas.storage.batch.compression import (
+    DEFAULT_LIMIT_BYTES,
+    Codec,
+    compress_in_steps,
+    decompress,
+)
 from barnabas.storage.batch.header import (
     LEGACY_HEADER,
     LEGACY_TIMESTAMP_POSITION,
@@ -26,12 +31,14 @@ from barnabas.storage.batch.header import (
     walk,
 )
 from barnabas.storage.batch.records import Record
+from barnabas.storage.batch.steps import Steps, finished
 from barnabas.storage.errors import CorruptBatch
 
 _KEY_POSITION: Final = {
     MAGIC_V0: LEGACY_TIMESTAMP_POSITION,
     MAGIC_V1: LEGACY_TIMESTAMP_POSITION + 8,
 }
+_LEAST_RECORD_BYTES: Final = 7
 _INT32: Final = Struct(">i")
 _INT64: Final = Struct(">q")
 _UINT32: Final = Struct(">I")
@@ -216,15 +223,27 @@ class MessageSet:
 
     def finish(self) -> bytearray:
         """The messages, or the wrapper that holds them; nothing for no records."""
+        return finished(self.finish_in_steps())
+
+    def finish_in_steps(self) -> Steps[bytearray]:
+        """The same in steps."""
         if not self._out or self._codec == Codec.NONE:
             return self._out
-        value = compress(self._codec, self._out, self._level, format_0=self._magic == MAGIC_V0)
+        is_format_0 = self._magic == MAGIC_V0
+        value = yield from compress_in_steps(
+            self._codec, self._out, self._level, format_0=is_format_0
+        )
         attributes = self._attributes | self._codec
         out = bytearray()
         append_message(
             out, self._magic, self._last_offset, self._max_timestamp or 0, None, value, attributes
         )
         return out
+
+
+def least_converted_bytes(header: BatchHeader) -> int:
+    """What a plain message takes at least as a record of format 2: seven bytes and its own."""
+    return header.size_bytes - _KEY_POSITION[header.magic] - 2 * _INT32.size + _LEAST_RECORD_BYTES
 
 
 def stamp_legacy(

@@ -10,10 +10,13 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final
 
+from barnabas.storage.append.record_validation import can_move, moved, validate_in_steps
+from barnabas.storage.append.rules import ValidatedRecords, as_writable
 from barnabas.storage.append.validation import validate_as_follower, validate_as_leader
 from barnabas.storage.batch.crc import crc32c
 from barnabas.storage.batch.header import (
     HEADER,
+    MAGIC_V2,
     MAX_OFFSET,
     MAX_SEQUENCE,
     BatchHeader,
@@ -21,6 +24,7 @@ from barnabas.storage.batch.header import (
     HeaderFields,
 )
 from barnabas.storage.batch.record_times import largest_timestamp
+from barnabas.storage.batch.steps import Steps
 from barnabas.storage.errors import InvalidTransactionState, OffsetOutOfRange, StorageError
 from barnabas.storage.log.log_write import LogWrite
 from barnabas.storage.log.results import AppendInfo
@@ -38,9 +42,27 @@ _TRANSACTIONAL: Final = 0x10
 _CODEC_MASK: Final = 7
 _LZ4: Final = 3
 _ZSTD: Final = 4
+_LARGE_BYTES: Final = 32 << 10
+_MANY_RECORDS: Final = 2_000
+_LEGACY_ATTRIBUTES_POSITION: Final = 17
 _FAR_OFFSET: Final = 1 << 61  # the short way ends here: numbers beyond cost it more to compare
 _LAST_FIRST_OFFSET: Final = MAX_OFFSET - (1 << 31)
 """Of an append, since no batch reaches further than this from its first offset."""
+
+
+class TakesLong(Exception):
+    """Every record of a large set has to be looked at, which is to be done in steps."""
+
+
+def _takes_long(buffer: bytearray | memoryview) -> bool:
+    """Whether so many records may be in it that validation at once keeps others waiting."""
+    size = len(buffer)
+    if size < _HEADER_BYTES or size > _LARGE_BYTES:
+        return size > _LARGE_BYTES
+    fields = _unpack(buffer)
+    if fields[3] >= MAGIC_V2:
+        return fields[-1] > _MANY_RECORDS
+    return buffer[_LEGACY_ATTRIBUTES_POSITION] & _CODEC_MASK != 0  # their number is not told
 
 
 class LogAppend(LogWrite):
@@ -59,6 +81,8 @@ class LogAppend(LogWrite):
         one_v2_batch: bool = False,
         allow_zstd: bool = True,
         verification_guard: VerificationGuard | None = None,
+        at_once: bool = True,
+        validated: ValidatedRecords | None = None,
     ) -> AppendInfo:
         """Give the batches the next offsets and write them; `buffer` is changed in place.
 
@@ -66,15 +90,41 @@ class LogAppend(LogWrite):
         `verification_guard` is from `start_transaction_verification`; `transaction_version`
         matters to markers. Raises a StorageError that says which rule was broken, and where;
         then nothing was appended. LogDirectoryFailed means that the disk failed instead.
+
+        Without `at_once` it raises TakesLong where the long way would be one of many records:
+        `validate_in_steps` then does what takes long of it, and its result goes in `validated`.
         """
-        if origin is _CLIENT and self._appends_plainly:
+        if origin is _CLIENT and self._appends_plainly and validated is None:
             info = self._append_plain(buffer, leader_epoch, now_ms, allow_zstd)
             if info is not None:
                 return info
+        if not at_once and validated is None and _takes_long(buffer):
+            raise TakesLong
         return self._append_set(
             buffer, leader_epoch, now_ms, origin, transaction_version, one_v2_batch,
-            allow_zstd, verification_guard,
+            allow_zstd, verification_guard, validated,
         )  # fmt: skip
+
+    def validate_in_steps(
+        self,
+        buffer: bytearray | memoryview,
+        now_ms: int,
+        *,
+        one_v2_batch: bool = False,
+        allow_zstd: bool = True,
+    ) -> Steps[ValidatedRecords | None]:
+        """Look into what a client wants to append; meanwhile others may append.
+
+        None for what cannot be done ahead, since its bytes depend on where it goes: compressed
+        records of format 0. Raises as `append_as_leader`.
+        """
+        try:
+            valid = yield from validate_in_steps(
+                as_writable(buffer), self._rules, 0, -1, now_ms, True, one_v2_batch, allow_zstd
+            )
+        except StorageError as error:
+            raise error.located(self.topic_partition) from None
+        return valid if can_move(valid) else None
 
     def _append_plain(
         self, buffer: bytearray | memoryview, leader_epoch: int, now_ms: int, allow_zstd: bool
@@ -158,21 +208,25 @@ class LogAppend(LogWrite):
         one_v2_batch: bool,
         allow_zstd: bool,
         guard: VerificationGuard | None,
+        validated: ValidatedRecords | None,
     ) -> AppendInfo:
         """The long way."""
         try:
             if self.log_end_offset > _LAST_FIRST_OFFSET:
                 raise OffsetOutOfRange("the log has no offsets left", offset=self.log_end_offset)
-            valid = validate_as_leader(
-                buffer,
-                self._rules,
-                next_offset=self.log_end_offset,
-                leader_epoch=leader_epoch,
-                now_ms=now_ms,
-                from_client=origin is _CLIENT,
-                one_v2_batch=one_v2_batch,
-                allow_zstd=allow_zstd,
-            )
+            if validated is not None:
+                valid = moved(validated, self.log_end_offset, leader_epoch)
+            else:
+                valid = validate_as_leader(
+                    buffer,
+                    self._rules,
+                    next_offset=self.log_end_offset,
+                    leader_epoch=leader_epoch,
+                    now_ms=now_ms,
+                    from_client=origin is _CLIENT,
+                    one_v2_batch=one_v2_batch,
+                    allow_zstd=allow_zstd,
+                )
             updates = ProducerUpdates(self.producers, origin)
             for header in valid.headers:
                 if self.refuses_transactions and header.is_transactional and origin is _CLIENT:

@@ -11,12 +11,26 @@ import pytest
 
 from barnabas.server.handlers import HANDLERS
 from barnabas.server.testing.broker import Broker
+from barnabas.storage.batch.builder import build_batch
+from barnabas.storage.batch.compression import Codec
+from barnabas.storage.batch.legacy import build_message_set
+from barnabas.storage.batch.records import Record
 from barnabas.wire.api import ApiKey
 from barnabas.wire.compiler import MAX_ELEMENTS_IN_STEPS
+from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.api_versions import ApiVersionsRequest
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.server.large_requests import Large, large_requests
+from tests.server.names import unique
 from tests.server.raw_client import RawClient
+from tests.server.records import (
+    LATEST,
+    NOW_MS,
+    list_offset,
+    make_batch,
+    produce,
+    produce_request,
+)
 
 ELEMENTS = 6_000
 TURN_NS = 100_000
@@ -71,6 +85,42 @@ def test_a_small_request_overtakes_a_large_one(broker: Broker, api: str) -> None
         client.receive()
     order = [seen.api.name for seen in list(answered)[-2:]]
     assert order == ["API_VERSIONS", api]
+
+
+MANY = [Record(n, NOW_MS, b"k", b"v") for n in range(8_000)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "records", "version"),
+    [
+        ({"cleanup.policy": "compact"}, build_batch(MANY), 9),
+        ({"compression.type": "gzip"}, build_batch(MANY), 9),
+        ({}, build_message_set(MANY, 0), 1),
+        ({}, build_message_set(MANY, 1, codec=Codec.GZIP), 2),
+        ({}, build_batch([*MANY[:-1], Record(7_999, 1 << 62, b"k", b"v")]), 9),
+    ],
+    ids=["keys", "recompressed", "format 0", "format 1, compressed", "timestamps"],
+)
+def test_records_that_are_looked_into_one_by_one_hold_nobody_up(
+    broker: Broker, settings: dict[str, str], records: bytearray, version: int
+) -> None:
+    """What another client sends meanwhile comes first in the log, and all of it is there."""
+    topic = broker.create_topic(unique("looked-into"), settings=settings)
+    turns = broker.server.turns
+    with RawClient(broker.port, timeout_s=60) as client, RawClient(broker.port) as small:
+        before = turns.interruptions
+        client.send(produce_request(topic, records), version)
+        while broker.call(lambda: turns.interruptions) == before:
+            pass  # until it has begun
+        own = produce(small, topic, make_batch(b"first", keys=[b"k"]))
+        answer = client.receive().responses[0].partition_responses[0]
+        end = list_offset(small, topic, LATEST).offset
+    assert turns.interruptions - before >= 4
+    assert (own.error_code, own.base_offset) == (0, 0)
+    if answer.error_code:
+        assert (answer.error_code, end) == (ErrorCode.INVALID_TIMESTAMP, 1)
+    else:
+        assert (answer.base_offset, end) == (1, 1 + len(MANY))
 
 
 def test_requests_behind_a_large_one_keep_their_order(broker: Broker) -> None:

@@ -8,6 +8,7 @@ import pytest
 from barnabas.server.network.request_memory import RequestMemory
 from barnabas.server.testing.broker import Broker
 from barnabas.wire.messages.api_versions import ApiVersionsRequest
+from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.server.raw_client import RawClient
 from tests.server.records import make_batch, produce, produce_request
 from tests.server.waiting import wait_until
@@ -123,6 +124,27 @@ def test_all_of_many_large_requests_are_answered(broker: Broker) -> None:
         codes = [threads.submit(work) for _ in range(10)]
         assert [each.result(30) for each in codes] == [0] * 10
     assert broker.server.replicas.require(topic, 0).log.log_end_offset == 50
+    wait_until(lambda: used(broker) == 0)
+
+
+def test_a_request_served_in_turns_keeps_its_memory_until_it_is_answered(broker: Broker) -> None:
+    """Its frame has left the buffer, but not the memory: another is let in only afterwards."""
+    turns = broker.server.turns
+    topics = [MetadataRequestTopic(name=f"{n:0>30}") for n in range(20_000)]
+    frame_bytes = len(topics) * 32
+    with RawClient(broker.port, timeout_s=60) as client, RawClient(broker.port, "second") as second:
+        broker.call(lambda: setattr(turns, "_turn_ns", 1))
+        client.send(MetadataRequest(topics=topics), 5)
+        wait_until(lambda: turns.interruptions > 10)
+        assert used(broker) >= frame_bytes
+        client.send(MetadataRequest(topics=topics), 5)  # the next one counts, too
+        wait_until(lambda: used(broker) >= 2 * frame_bytes)
+        second.send(MetadataRequest(topics=topics), 5)
+        wait_until(lambda: is_short(broker) == 1)
+        broker.call(lambda: setattr(turns, "_turn_ns", 4_000_000))
+        for _ in range(2):
+            assert len(client.receive().topics) == len(topics)
+        assert len(second.receive().topics) == len(topics)
     wait_until(lambda: used(broker) == 0)
 
 
