@@ -82,7 +82,7 @@ def job_of(
         high_watermark=log.high_watermark,
         now_ms=now_ms,
         generation=log.generation,
-        aborted=_aborted(log, stop),
+        aborted=_aborted(log, stop, now_ms),
         last_records={
             producer_id: LastRecord(entry.last_data_offset, entry.epoch)
             for producer_id, entry in log.producers.producers.items()
@@ -97,11 +97,11 @@ def job_of(
     return job, {each.base_offset: each for each in segments}
 
 
-def _aborted(log: ManagedLog, stop: int) -> list[AbortedTransaction]:
+def _aborted(log: ManagedLog, stop: int, now_ms: int) -> list[AbortedTransaction]:
     """Aborted transactions that have records before `stop`; a marker may lie behind it."""
     return [
         entry
         for segment in log.segments
-        for entry in segment.transaction_index.entries()
+        for entry in log.aborted_in(segment, now_ms)
         if entry.first_offset < stop
     ]

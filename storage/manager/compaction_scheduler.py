@@ -321,6 +321,8 @@ class CompactionScheduler:
         old = [running.segments.pop(source.base_offset) for source in group.replaced]
         log.data_directory.to_unlink.add(log)
         log.replace_segments([group.base_offset], old, now_ms, sync=False)
+        if (new := log.segments.floor(group.base_offset)) is not None:
+            log.aborted_in(new, now_ms)
         running.generation = log.generation
         self._disk_work.submit(log.data_directory, log.sync_names)
 

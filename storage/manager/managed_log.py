@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, NoReturn
 
 from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.disk.fs import sync_directory
-from barnabas.storage.errors import is_out_of_descriptors
+from barnabas.storage.errors import CorruptIndex, is_out_of_descriptors
+from barnabas.storage.loading.aborted_rebuild import rebuild_aborted
 from barnabas.storage.log.log import Log
 from barnabas.storage.segment.segment import Segment
+from barnabas.storage.segment.transaction_index import AbortedTransaction
 
 if TYPE_CHECKING:
     from barnabas.storage.manager.data_directory import DataDirectory
@@ -81,6 +83,31 @@ class ManagedLog(Log):
             return segment.read_first_timestamp()
         except OSError as error:
             self._fail(error)
+
+    def aborted_in(self, segment: Segment, now_ms: int) -> list[AbortedTransaction]:
+        """The aborted transactions that end in a segment; a damaged index is made anew.
+
+        Those of a segment that was there when the log was opened have been checked then, and are
+        in memory; a new one's are to be asked for as it is put in its place.
+        """
+        try:
+            return segment.transaction_index.entries()
+        except (CorruptIndex, FileNotFoundError) as error:
+            self._say(f"{error}; the transaction index is made anew")
+        except OSError as error:
+            self._fail(error)
+        try:
+            rebuild_aborted(
+                segment,
+                self.segments,
+                self.producers,
+                self.directory,
+                self.log_start_offset,
+                now_ms,
+            )
+        except OSError as error:
+            self._fail(error)
+        return segment.transaction_index.entries()
 
     def sync_names(self) -> None:
         """Make the names of the log's files durable; runs in the worker, raises OSError.

@@ -82,9 +82,9 @@ class TransactionIndex:
             self._entries = kept
 
     def reset(self) -> None:
-        """Drop everything, also what cannot be read."""
+        """Drop everything, also what cannot be read or is gone."""
         if self.exists:
-            self.fs.ftruncate(self.file.open().fd, 0)
+            self.fs.ftruncate(self.file.create().fd, 0)
         self._entries = []
 
     def collect(self, fetch_offset: int, upper_bound: int, found: list[AbortedTransaction]) -> bool:

@@ -24,11 +24,13 @@ from barnabas.storage.compaction.process import CompactionProcess, InlineCompact
 from barnabas.storage.directory import checkpoints
 from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.disk.fs import REAL
+from barnabas.storage.log.results import ReadBound
 from barnabas.storage.log_config import LogConfig, LogManagerConfig
 from barnabas.storage.manager.log_manager import LogManager
 from barnabas.storage.manager.managed_log import ManagedLog
 
 from ..faulty_disk import FaultyDisk
+from ..logs import end_transaction
 from ..managers import (
     NOW_MS,
     ORDERS,
@@ -44,6 +46,7 @@ COMPACT = LogConfig(
     cleanup_policy=("compact",), segment_bytes=200, index_interval_bytes=100, file_delete_delay_ms=0
 )
 DEADLINE_SECONDS = 20
+HOUR_MS = 3_600_000
 
 
 class StoppedCompactor:
@@ -231,6 +234,39 @@ def running(tmp_path: Path) -> tuple[LogManager, StoppedCompactor, ManagedLog]:
     manager.background(NOW_MS)
     compactor.work()
     return manager, compactor, log
+
+
+def test_a_damaged_transaction_index_of_a_new_segment_is_made_anew_once(tmp_path: Path) -> None:
+    """Flow: an aborted transaction is compacted, its index is damaged as the new segment takes
+    its place; the log is compacted again all the same, and who reads hears of no damage."""
+    compactor = StoppedCompactor()
+    manager = opened(tmp_path, compactor=compactor, config=COMPACT)
+    log = manager.create(ORDERS[0], COMPACT, NOW_MS)
+    batch = build_batch(
+        [Record(0, NOW_MS, b"c", b"x" * 120)],
+        producer_id=9, producer_epoch=0, base_sequence=0, is_transactional=True,
+    )  # fmt: skip
+    log.append_as_leader(batch, 0, NOW_MS)
+    end_transaction(log, 9, commit=False)
+    fill(log)
+    manager.background(NOW_MS)
+    compactor.work()
+    (damaged,) = (tmp_path / "orders-0").glob("*.txnindex.cleaned")
+    damaged.write_bytes(b"\7" + damaged.read_bytes()[1:])
+    pass_time(manager, NOW_MS)
+    assert len([note for note in log.load_report.notes if "made anew" in note]) == 1
+    compactor.job = None
+    fill(log)
+    pass_time(manager, NOW_MS + HOUR_MS)
+    assert compactor.job is not None and manager.scheduler.uncleanable == {}
+    compactor.work()
+    pass_time(manager, NOW_MS + HOUR_MS)
+    log.read(0, 1 << 20, bound=ReadBound.LAST_STABLE)
+    assert len([note for note in log.load_report.notes if "made anew" in note]) == 1
+    manager.close()
+    again = opened(tmp_path, config=COMPACT).get(ORDERS[0])
+    assert again is not None and again.load_report.notes == []
+    again.data_directory.close_files()
 
 
 def test_a_log_truncated_meanwhile_keeps_what_it_is(tmp_path: Path) -> None:
