@@ -1,5 +1,6 @@
 """The states of a shard, and which shard a name is answered from."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,16 @@ def test_the_table() -> None:
         "Retired": {"Loading", "Active", "Failed"},
     }
     assert {event for _, event in TRANSITIONS} == set(ShardEvent)
+
+
+def test_the_documentation_draws_this_table() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "coordinators.md").read_text()
+    drawn = re.findall(r"^    (\w+) --> (\w+): (\w+)$", text, re.MULTILINE)
+    assert drawn == [
+        (before.value, after.value, event.name) for (before, event), after in TRANSITIONS.items()
+    ]
+    told = dict(re.findall(r"^\| ([A-Z_]+) \| (.*) \|$", text, re.MULTILINE))
+    assert told == {event.name: event.value for event in ShardEvent}
 
 
 def test_a_retired_shard_goes_nowhere(world: CounterWorld) -> None:
