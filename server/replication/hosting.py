@@ -1,6 +1,6 @@
 """What becomes of the partitions on this broker when the cluster or a disk changes.
 
-The controller says what is new, changed or gone (`cluster.controller.TopicSink`); the data
+The controller says what is new, changed or gone (`cluster.hosted_topics.TopicSink`); the data
 directories say when they fail. Here that reaches everybody who has to know: the replicas, the
 requests that wait, the coordinators, the metadata that clients are answered from.
 """

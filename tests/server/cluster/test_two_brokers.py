@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 import pytest
 
 from barnabas.server.broker import Broker
-from barnabas.server.cluster.metadata import NO_LEADER
+from barnabas.server.cluster.metadata import NO_LEADER, TopicInfo
 from barnabas.server.registry import paths
+from barnabas.server.replication.hosting import Hosting
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from barnabas.wire.messages.delete_topics import DeleteTopicsRequest
@@ -245,5 +246,31 @@ def test_a_topic_whose_replica_has_never_lived_is_led_when_it_comes(tmp_path: Pa
             assert is_led(first, "t", (NO_LEADER, -1))
             await cluster.start(1)
             await until_led([first], "t", (1, 0))
+
+    asyncio.run(scene())
+
+
+@LOST
+def test_a_broker_whose_session_ends_while_it_learns_the_topics_hears_of_later_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scene() -> None:
+        async with cluster_of(tmp_path, 1) as cluster:
+            first = cluster.brokers[0]
+            await create_on(first, "t", 0)
+            await until_led([first], "t", (0, 0))
+            changed, ends = Hosting.topic_changed, [True]
+
+            async def as_the_session_ends(hosting: Hosting, topic: TopicInfo) -> None:
+                await changed(hosting, topic)
+                if ends and ends.pop():
+                    cluster.ensemble.end_session(max(cluster.ensemble.tree.ephemerals))
+
+            monkeypatch.setattr(Hosting, "topic_changed", as_the_session_ends)
+            second = await cluster.start(1)
+            assert not ends
+            await until_named((first, second), [0, 1], 0)
+            await create_on(first, "u", 1)
+            await until_led((first, second), "u", (1, 0))
 
     asyncio.run(scene())
