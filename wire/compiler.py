@@ -27,9 +27,9 @@ from barnabas.wire.varint import read_uvarint, write_uvarint
 # costs up to forty times its size in objects.
 MAX_ELEMENTS = 1_000_000
 MAX_TAGS = 10_000
-# In steps it is less: five times the partitions that a broker is made for, and not what it takes
+# In steps it is less: four times the partitions that a broker is made for, and not what it takes
 # tens of milliseconds to give back to the allocator, for which there are no steps.
-MAX_ELEMENTS_IN_STEPS = 50_000
+MAX_ELEMENTS_IN_STEPS = 20_000
 STEP_BYTES = 4096
 
 PARSE_FAULTS = [

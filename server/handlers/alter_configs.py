@@ -11,7 +11,7 @@ from barnabas.server.core.turns import each
 from barnabas.server.handlers import Versions
 from barnabas.server.requests.context import RequestContext
 from barnabas.server.settings.changes.alter import Change
-from barnabas.server.settings.changes.alterations import Alteration, Operation
+from barnabas.server.settings.changes.alterations import MOST_SETTINGS, Alteration, Operation
 from barnabas.server.settings.changes.requests import alter_all, refused, response, responses
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.alter_configs import (
@@ -38,7 +38,8 @@ async def handle(request: AlterConfigsRequest, context: RequestContext) -> Alter
 
 
 def _change(resource: AlterConfigsResource, validate_only: bool) -> Change:
-    given = [Alteration(each.name, Operation.SET, each.value) for each in resource.configs]
+    configs = resource.configs[: MOST_SETTINGS + 1]
+    given = [Alteration(each.name, Operation.SET, each.value) for each in configs]
     return Change(given, validate_only=validate_only, replaces=True)
 
 

@@ -31,9 +31,9 @@ async def handle(request: DeleteTopicsRequest, context: RequestContext) -> Delet
     clock, topics = context.broker.clock, context.broker.topics
     deadline_ms = clock.monotonic_ms() + request.timeout_ms
     pauses = context.broker.turns.pauses()
-    results = await context.broker.turns.run(
-        each(_wanted(request, context), lambda wanted: _result(wanted, context))
-    )
+    wanted = _wanted(request, context)
+    fault = _fault_of_all(wanted)
+    results = await context.broker.turns.run(each(wanted, lambda one: _result(one, fault, context)))
     known = [result for result in results if not result.error_code]
     await together(pauses, (_mark(result, context) for result in known))
     for result in known:
@@ -50,18 +50,25 @@ async def handle(request: DeleteTopicsRequest, context: RequestContext) -> Delet
 def _wanted(request: DeleteTopicsRequest, context: RequestContext) -> list[DeleteTopicState]:
     if context.api_version < 6:
         return [DeleteTopicState(name=n, topic_id=ZERO_UUID) for n in request.topic_names]
-    for topic in request.topics:
-        if topic.name is not None and topic.topic_id != ZERO_UUID:
-            raise ApiError(
-                ErrorCode.INVALID_REQUEST, "Topic name and topic ID can not both be specified."
-            )
     return request.topics
 
 
-def _result(wanted: DeleteTopicState, context: RequestContext) -> DeletableTopicResult:
+def _fault_of_all(wanted: list[DeleteTopicState]) -> ApiError | None:
+    """One topic that is named in both ways refuses them all."""
+    if any(topic.name is not None and topic.topic_id != ZERO_UUID for topic in wanted):
+        both = "Topic name and topic ID can not both be specified."
+        return ApiError(ErrorCode.INVALID_REQUEST, both)
+    return None
+
+
+def _result(
+    wanted: DeleteTopicState, fault_of_all: ApiError | None, context: RequestContext
+) -> DeletableTopicResult:
     """The answer as far as it is known before anything is deleted."""
     result = DeletableTopicResult(name=wanted.name, topic_id=wanted.topic_id)
     try:
+        if fault_of_all is not None:
+            raise fault_of_all
         _check_enabled(context)
         if wanted.name is None and wanted.topic_id == ZERO_UUID:
             raise ApiError(ErrorCode.INVALID_REQUEST, "Neither topic name nor id were specified.")

@@ -42,6 +42,8 @@ def _answer_all(
     results: dict[str, list[PartitionResult]] = {}
     for topic, index in _wanted(request, metadata):
         yield
+        if index is None:
+            continue
         if not context.broker.controller.is_active:
             fault = ApiError(ErrorCode.NOT_CONTROLLER)
         else:
@@ -61,12 +63,16 @@ def _answer_all(
     return response
 
 
-def _wanted(request: ElectLeadersRequest, metadata: ClusterMetadata) -> Iterator[tuple[str, int]]:
+def _wanted(
+    request: ElectLeadersRequest, metadata: ClusterMetadata
+) -> Iterator[tuple[str, int | None]]:
+    """Topics and partitions; none for each topic, too, which may be without any."""
     if request.topic_partitions is None:
         for topic in tuple(metadata.topics.values()):
             yield from ((topic.name, info.index) for info in topic.partitions)
     else:
         for wanted in request.topic_partitions:
+            yield wanted.topic, None
             yield from ((wanted.topic, index) for index in wanted.partitions)
 
 

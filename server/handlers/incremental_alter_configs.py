@@ -12,7 +12,7 @@ from barnabas.server.core.turns import each
 from barnabas.server.handlers import Versions
 from barnabas.server.requests.context import RequestContext
 from barnabas.server.settings.changes.alter import Change
-from barnabas.server.settings.changes.alterations import Alteration
+from barnabas.server.settings.changes.alterations import MOST_SETTINGS, Alteration
 from barnabas.server.settings.changes.requests import alter_all, refused, response, responses
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.incremental_alter_configs import (
@@ -43,7 +43,8 @@ async def handle(
 
 
 def _change(resource: AlterConfigsResource, validate_only: bool) -> Change:
-    wanted = [Alteration(each.name, each.config_operation, each.value) for each in resource.configs]
+    configs = resource.configs[: MOST_SETTINGS + 1]
+    wanted = [Alteration(each.name, each.config_operation, each.value) for each in configs]
     return Change(wanted, validate_only=validate_only)
 
 

@@ -14,6 +14,7 @@ from barnabas.server.settings.changes.alterations import (
     Operation,
     altered,
     check_alterations,
+    check_size,
     replaced,
 )
 from barnabas.server.settings.changes.resources import (
@@ -55,7 +56,9 @@ class Change:
     def _applied(self, own: Mapping[str, str], list_of: ListOf) -> dict[str, str]:
         if self.replaces:
             return replaced(self.alterations)
-        return altered(own, self.alterations, list_of)
+        result = altered(own, self.alterations, list_of)
+        check_size(result.items())
+        return result
 
 
 async def alter_resource(broker: "Broker", type_number: int, name: str, change: Change) -> None:

@@ -7,7 +7,7 @@ the default. Source: kafka.server.ConfigAdminManager.
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from barnabas.server.core.errors import ApiError
 from barnabas.wire.error_codes import ErrorCode
@@ -21,6 +21,11 @@ class Operation(IntEnum):
     APPEND = 2
     SUBTRACT = 3
 
+
+MOST_SETTINGS: Final = 1_000
+MOST_CHARACTERS: Final = 200_000
+"""Of one resource's own settings, and of a change of them: twice what Kafka knows, by far. They
+are judged and written as a whole, so more would keep others waiting."""
 
 _OPERATIONS = frozenset(map(int, Operation))
 
@@ -37,8 +42,17 @@ ListOf = Callable[[str], Collection[str] | None]
 """The default of a setting that is a list, None if it is no list."""
 
 
+def check_size(settings: Collection[tuple[str, str | None]]) -> None:
+    """Refuse more than one resource may have; raises ApiError INVALID_CONFIG."""
+    if len(settings) > MOST_SETTINGS:
+        raise ApiError(ErrorCode.INVALID_CONFIG, f"More than {MOST_SETTINGS} settings.")
+    if sum(len(name) + len(value or "") for name, value in settings) > MOST_CHARACTERS:
+        raise ApiError(ErrorCode.INVALID_CONFIG, f"More than {MOST_CHARACTERS} characters.")
+
+
 def check_alterations(alterations: Collection[Alteration]) -> None:
     """Refuse what makes no sense whatever the resource; raises ApiError."""
+    check_size([(name, value) for name, _, value in alterations])
     counts = Counter(alteration.name for alteration in alterations)
     if any(count > 1 for count in counts.values()):
         raise _invalid("Error due to duplicate config keys")
@@ -85,8 +99,10 @@ def _members(name: str, operation: int, own: Mapping[str, str], list_of: ListOf)
 
 def _changed(members: Collection[str], operation: int, given: list[str]) -> list[str]:
     if operation == Operation.APPEND:
-        return [*members, *(each for each in given if each not in members)]
-    return [each for each in members if each not in given]
+        known = frozenset(members)
+        return [*members, *(each for each in given if each not in known)]
+    taken = frozenset(given)
+    return [each for each in members if each not in taken]
 
 
 def _split(text: str) -> list[str]:
