@@ -78,15 +78,16 @@ class Controller:
         self._events.start()
 
     async def stop(self) -> None:
-        """Finish the event in hand, then resign. Raises ControllerMoved."""
+        """Finish the event in hand, then resign."""
         self._is_running = False
         await self._events.stop()
         if self.epoch is not None:
             epoch, self.epoch = self.epoch, None
             try:
                 await self._registry.controller.resign(epoch)
-            except (ConnectionLoss, SessionExpired) as error:
-                self._log.warn("the office of controller ends with the session only", why=error)
+            except (ControllerMoved, ConnectionLoss, SessionExpired) as error:
+                # Lost before it was given up, or out of reach: then it ends with the session.
+                self._log.warn("the office of controller was not given up", why=error)
 
     def abandon(self) -> None:
         """Stop at once, as a crash would."""

@@ -12,7 +12,7 @@ from barnabas.server.broker import Broker
 from barnabas.server.core.startup import StartFailed
 from barnabas.server.observing.logs import Logs
 from barnabas.server.registry.controller import ControllerEpoch
-from barnabas.server.registry.errors import ControllerMoved
+from barnabas.server.registry.znodes.store import StoreFailed
 from barnabas.server.settings.config import load_config
 from barnabas.server.testing.broker import Broker as InProcess
 from barnabas.wire.messages.init_producer_id import InitProducerIdRequest
@@ -87,17 +87,22 @@ def test_a_start_that_failed_leaves_the_logs_as_clean_as_it_found_them(tmp_path:
     assert not marker.exists()
 
 
-def test_a_part_that_fails_keeps_no_other_from_stopping(tmp_path: Path) -> None:
+def test_a_part_that_fails_keeps_no_other_from_stopping(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def run() -> None:
         settings = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(tmp_path)}
         logged = io.StringIO()
         broker = Broker(load_config((), settings), logs=Logs("error", logged))
         await broker.start()
-        await broker.controller.stop()
-        broker.controller.epoch = ControllerEpoch(99, 99)
-        with pytest.raises(ControllerMoved):
+
+        async def fails(_: ControllerEpoch) -> None:
+            raise StoreFailed("/controller")
+
+        monkeypatch.setattr(broker.registry.controller, "resign", fails)
+        with pytest.raises(StoreFailed):
             await broker.stop()
-        assert "ControllerMoved" in logged.getvalue()
+        assert "StoreFailed" in logged.getvalue()
 
     asyncio.run(run())
     assert (tmp_path / ".kafka_cleanshutdown").exists()

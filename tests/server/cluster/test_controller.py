@@ -212,3 +212,21 @@ def test_a_controller_that_stops_without_a_connection_leaves_with_its_session(
             assert await other.controller.read() is None
 
     asyncio.run(scene())
+
+
+def test_a_controller_that_stops_as_another_is_elected_stops_in_good_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scene() -> None:
+        async with one_broker(tmp_path) as (broker, ensemble):
+            stop = broker.controller._events.stop
+
+            async def usurped() -> None:
+                await stop()
+                await usurp(ensemble)
+
+            monkeypatch.setattr(broker.controller._events, "stop", usurped)
+            await broker.controller.stop()
+            assert not broker.controller.is_active
+
+    asyncio.run(scene())
