@@ -102,10 +102,14 @@ class Clock:
 
         Timers that fall due on the way are called in the order of their deadlines, each at its
         own moment, those that they set included. An exception of one is passed to the caller.
+        Raises ValueError for a time that goes back, or past the year 9999, where milliseconds
+        have no fractions left and timers no moments of their own.
         """
         span_ms = parse_duration_ms(duration) if isinstance(duration, str) else duration
         if span_ms < 0:
             raise ValueError(f"a clock cannot go back: {duration}")
+        if not self.now_ms() + span_ms <= LATEST_MS:
+            raise ValueError(f"a clock ends with the year 9999: {duration}")
         end_ms = self.monotonic_ms() + span_ms
         instant_ms, calls = -1.0, 0
         while (due_ms := self._next_deadline()) <= end_ms:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from barnabas.server.broker import Broker
+from barnabas.server.cluster.new_topics import check_partition_count
 from barnabas.server.core.startup import StartFailed
 from barnabas.server.observing.logs import Logs
 from barnabas.server.registry.configs import BROKERS
@@ -148,6 +149,7 @@ class Host:
 
     async def create_topic(self, name: str, partitions: int, settings: Mapping[str, str]) -> None:
         """Create a topic and wait until it has leaders. Raises ApiError."""
+        check_partition_count(partitions)
         topics = self.broker.topics
         await topics.create(name, topics.place(partitions, 1), dict(settings))
         await topics.wait_until_served(name, TOPIC_TIMEOUT_MS, partitions)

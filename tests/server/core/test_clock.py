@@ -136,6 +136,21 @@ def test_a_clock_does_not_go_back() -> None:
         ManualClock().advance(-1)
 
 
+@pytest.mark.parametrize("duration", ["500000 weeks", 2.0**70, float("inf"), float("nan")])
+def test_a_clock_ends_where_moments_are_no_longer_told_apart(duration: float | str) -> None:
+    clock, beats = ManualClock(), list[int]()
+    clock.call_later(250, lambda: beats.append(clock.now_ms()))
+    with pytest.raises(ValueError, match="ends with the year 9999"):
+        clock.advance(duration)
+    assert not beats
+    clock.advance("360000 weeks")
+    clock.call_later(0.5, lambda: beats.append(clock.now_ms()))
+    clock.advance(0.25)
+    assert len(beats) == 1
+    clock.advance(0.25)
+    assert len(beats) == 2
+
+
 @given(
     st.lists(
         st.tuples(st.sampled_from(["set", "reset", "cancel", "advance"]), st.integers(0, 50)),

@@ -57,6 +57,7 @@ def ask(
         ("POST", "faults", '{"predicate": "x"}', 400, "`predicate` is 'x', not a function, which"),
         ("POST", "clock/advance", "", 400, "`duration` is missing; it is a number"),
         ("POST", "clock/advance", '{"duration": "soon"}', 400, "'soon' is no duration"),
+        ("POST", "clock/advance", '{"duration": 1e300}', 400, "a clock ends with the year 9999"),
         ("GET", "requests?api=FETCH&since=3", "", 400, "unknown field `since`; it takes api"),
         ("GET", "requests?count=x", "", 400, "`count` is 'x', not a whole number from 0"),
         ("GET", "faults/99", "", 404, "there never was a fault 99"),
@@ -69,6 +70,8 @@ def ask(
         ("POST", "restore", '{"directory": "/nowhere"}', 400, "there is no snapshot in /nowhere"),
         ("POST", "pose", '{"release": "new"}', 400, "barnabas.pose.as=new: must be a version"),
         ("POST", "topics", '{"name": "t", "partitions": 0}', 400, "`partitions` is 0, not a who"),
+        ("POST", "topics", '{"name": "t", "partitions": 10001}', 400, "POLICY_VIOLATION: Excess"),
+        ("POST", "topics", f'{{"name": "t", "partitions": {2**70}}}', 400, "POLICY_VIOLATION"),
     ],
 )
 def test_what_makes_no_sense_is_refused(
