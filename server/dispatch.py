@@ -7,6 +7,9 @@ client is told UNKNOWN_SERVER_ERROR.
 
 A frame above `LARGE_FRAME_BYTES` is decoded in steps, and what a handler returns as `Sliced` is
 made and encoded in steps (`turns`): no request holds up those of others.
+
+Nothing here touches a connection: `process` returns what came out of a request (`Outcome`), and
+the outcome of one that was parked is given to `Connection.resume`.
 """
 
 import asyncio
@@ -21,6 +24,7 @@ from barnabas.server.core.errors import ApiError, code_of, is_expected, message_
 from barnabas.server.core.turns import Sliced
 from barnabas.server.handlers import HANDLERS
 from barnabas.server.network.connection import Connection
+from barnabas.server.network.outcomes import Close, InTurns, Outcome, Pending
 from barnabas.server.requests.context import RequestContext
 from barnabas.server.requests.error_response import error_response
 from barnabas.wire.api import ApiKey, request_class
@@ -33,7 +37,7 @@ from barnabas.wire.schema import Message
 
 if TYPE_CHECKING:
     from barnabas.server.broker import Broker
-    from barnabas.server.requests.faults import Faults
+    from barnabas.server.requests.faults import Fault, Faults
     from barnabas.server.requests.metrics import RequestMeter
 
 # Smaller frames are decoded in at most a few milliseconds, however many elements they hold.
@@ -82,22 +86,22 @@ class Dispatcher:
         """The routes taken so far, with their request counts, for metrics."""
         return self._routes
 
-    def process(self, connection: Connection, frame: memoryview) -> None:
+    def process(self, connection: Connection, frame: memoryview) -> Outcome:
         """Serve one request frame. Raises ProtocolError: the connection is lost."""
         header, body_start = parse_request_header(frame)
         route = self._routes.get((header.api_key, header.api_version))
         if route is None:
-            route = self._find_route(connection, header)
-            if route is None:
-                return
+            found = self._find_route(header)
+            if not isinstance(found, Route):
+                return found
+            route = found
         route.count += 1
         context = RequestContext(self._broker, connection, header)
         if self.meter is not None:
             self.meter.begin(context, frame)
         if len(frame) > LARGE_FRAME_BYTES:
-            work = self._process_in_steps(route, context, frame, body_start)
-            self._begin(context, work, len(frame))
-            return
+            steps = self._process_in_steps(route, context, frame, body_start)
+            return self._begin(route, context, steps, len(frame))
         bound = route.bound
         try:
             request = bound.decode(frame, body_start)
@@ -105,61 +109,80 @@ class Dispatcher:
             if len(frame) > EXPLAINED_FRAME_BYTES:
                 raise
             request = bound.parse(frame, body_start)  # once more, for the path
-        if self.faults is not None and self._meets_fault(self.faults, route, context, request):
-            return
-        self._serve(route, context, request)
+        if self.faults is not None:
+            fault = self._meets_fault(self.faults, route, context, request)
+            if fault is not None:
+                return self._suffer(fault, route, context, request)
+        return self._serve(route, context, request)
 
     def _process_in_steps(
         self, route: Route, context: RequestContext, frame: memoryview, body_start: int
-    ) -> Steps[None]:
+    ) -> Steps[Outcome]:
         """The same for a large frame."""
-        connection = context.connection
         try:
             request = yield from route.bound.decode_in_steps(frame, body_start)
         except ProtocolError as error:
-            connection.close(f"the client sent {error}")
-            return
-        if connection.closed:
-            return
-        if self.faults is not None and self._meets_fault(self.faults, route, context, request):
-            return
+            return Close(f"the client sent {error}")
+        if context.connection.closed:
+            return None
+        if self.faults is not None:
+            fault = self._meets_fault(self.faults, route, context, request)
+            if fault is not None:
+                return self._suffer(fault, route, context, request)
         result = self._handle(route, context, request)
         if isinstance(result, Sliced):
-            yield from self._answer_slices(route, context, request, result.steps)
-        elif isinstance(result, Message):
-            yield from self._answer_in_steps(route, context, request, result)
-        else:
-            if isinstance(result, CoroutineType):
-                result = without_full_collections(result)
-            self._answer_later(route, context, request, result)
+            return (yield from self._answer_slices(route, context, request, result.steps))
+        if isinstance(result, Message):
+            return (yield from self._answer_in_steps(route, context, request, result))
+        if isinstance(result, CoroutineType):
+            result = without_full_collections(result)
+        return self._outcome_of(route, context, request, result)
 
-    def _begin(self, context: RequestContext, work: Steps[None], frame_bytes: int = 0) -> None:
-        """Do what ends with an answer, in as many turns as it takes, from a frame of that size."""
-        if self._turns.begin(work):
-            return
-        connection = context.connection
-        if connection.closed:
-            return
-        task = asyncio.get_running_loop().create_task(self._turns.run(work))
+    def _begin(
+        self, route: Route, context: RequestContext, work: Steps[Outcome], frame_bytes: int = 0
+    ) -> Outcome:
+        """Do what ends with an outcome, in as many turns as it takes, from a frame of that size."""
+        made = _Made()
+        steps = self._finishing(route, context, work, made)
+        if self._turns.begin(steps):
+            return made.outcome
+        if context.connection.closed:
+            return None
+        made.is_late = True
+        task = asyncio.get_running_loop().create_task(self._turns.run(steps))
         self._tasks.add(task)
-        connection.hold(_TaskPending(task), frame_bytes)
 
         def done(finished: asyncio.Task[None]) -> None:
             self._tasks.discard(finished)
             error = None if finished.cancelled() else finished.exception()
             if isinstance(error, Exception):
                 self._log.unexpected("a large request failed", error)
-                connection.close("a large request failed")
+                context.connection.close("a large request failed")
 
         task.add_done_callback(done)
+        return InTurns(frame_bytes)
 
-    def _serve(self, route: Route, context: RequestContext, request: Message) -> None:
-        """Hand a decoded request to its handler and answer it, now or later."""
-        result = self._handle(route, context, request)
-        if isinstance(result, Message):
-            self._answer(route, context, request, result)
+    def _finishing(
+        self, route: Route, context: RequestContext, work: Steps[Outcome], made: "_Made"
+    ) -> Steps[None]:
+        """Whoever began the work takes its outcome, while it waits for that; else it is given."""
+        outcome = yield from work
+        if made.is_late:
+            self._give(route, context, outcome)
         else:
-            self._answer_later(route, context, request, result)
+            made.outcome = outcome
+
+    def _give(self, route: Route, context: RequestContext, outcome: Outcome) -> None:
+        """Whoever woke a request is served, whatever is wrong with this one's connection."""
+        try:
+            context.connection.resume(outcome)
+        except Exception as error:
+            self._log.unexpected("an answer was not sent", error, api=route.api_key.name)
+            context.connection.close("the answer could not be sent")
+
+    def _serve(self, route: Route, context: RequestContext, request: Message) -> Outcome:
+        """Hand a decoded request to its handler."""
+        return self._outcome_of(route, context, request, self._handle(route, context, request))
 
     def _handle(self, route: Route, context: RequestContext, request: Message) -> Any:
         try:
@@ -167,27 +190,38 @@ class Dispatcher:
         except Exception as error:
             return self._refuse(route, context, request, error)
 
-    def _answer_later(
+    def _outcome_of(
         self, route: Route, context: RequestContext, request: Message, result: Any
-    ) -> None:
-        """Answer when the handler's result is there."""
+    ) -> Outcome:
+        """What a handler's result comes to: its answer, now or later."""
+        if isinstance(result, Message):
+            return self._answer(route, context, request, result)
         if isinstance(result, Deferred):
-            context.connection.park(result)
-            result.then(lambda given: self._resume(route, context, request, given.answer))
-        elif isinstance(result, Sliced):
-            self._begin(context, self._answer_slices(route, context, request, result.steps))
-        elif isinstance(result, CoroutineType):
-            self._start(route, context, request, result)
-        else:
-            self._let_go(context, request)
+            return self._wait_for(route, context, request, result)
+        if isinstance(result, Sliced):
+            slices = self._answer_slices(route, context, request, result.steps)
+            return self._begin(route, context, slices)
+        if isinstance(result, CoroutineType):
+            return self._start(route, context, request, result)
+        return self._let_go(context, request, result if isinstance(result, Close) else None)
 
-    def _let_go(self, context: RequestContext, request: Message) -> None:
-        """A request has been served and gets no answer."""
+    def _wait_for(
+        self, route: Route, context: RequestContext, request: Message, result: Deferred[Any]
+    ) -> Outcome:
+        if result.done:
+            return self._answer_of(route, context, request, result.answer)
+        result.then(lambda given: self._resume(route, context, request, given.answer))
+        return result
+
+    def _let_go(
+        self, context: RequestContext, request: Message, close: Close | None
+    ) -> Close | None:
+        """A request has been served and gets no answer; its connection may have to end for it."""
         if self.observer is not None:
             self._observe(self.observer, context, request, None)
         if self.meter is not None:
             self.meter.end(context, request, None)
-        context.connection.resume(None)
+        return close
 
     def _observe(
         self,
@@ -208,47 +242,38 @@ class Dispatcher:
             task.cancel()
 
     def _answer(
-        self, route: Route, context: RequestContext, request: Message, response: Message | None
-    ) -> None:
-        """Send the answer, if there is one, and let the connection go on."""
-        if response is None:
-            self._let_go(context, request)
-            return
+        self, route: Route, context: RequestContext, request: Message, response: Message
+    ) -> Outcome:
+        """The answer as it is sent."""
         self._show(context, request, response)
         try:
             encoded = route.encode(context.header.correlation_id, response)
         except ProtocolError as error:
-            self._give_up(route, context, error)
-        else:
-            self._send(context, request, response, encoded)
+            return self._give_up(route, error)
+        return self._finished(context, request, response, encoded)
 
     def _answer_in_steps(
-        self, route: Route, context: RequestContext, request: Message, response: Message | None
-    ) -> Steps[None]:
+        self, route: Route, context: RequestContext, request: Message, response: Message
+    ) -> Steps[Outcome]:
         """The same for an answer that may be large."""
-        if response is None:
-            self._let_go(context, request)
-            return
         self._show(context, request, response)
         try:
             encoded = yield from route.encode_in_steps(context.header.correlation_id, response)
         except ProtocolError as error:
-            self._give_up(route, context, error)
-        else:
-            self._send(context, request, response, encoded)
+            return self._give_up(route, error)
+        return self._finished(context, request, response, encoded)
 
     def _answer_slices(
         self, route: Route, context: RequestContext, request: Message, slices: Steps[Any]
-    ) -> Steps[None]:
-        """Make the answer in steps, then send it."""
+    ) -> Steps[Outcome]:
+        """Make the answer in steps."""
         try:
             result = yield from slices
         except Exception as error:
             result = self._refuse(route, context, request, error)
         if isinstance(result, Message):
-            yield from self._answer_in_steps(route, context, request, result)
-        else:
-            self._answer_later(route, context, request, result)
+            return (yield from self._answer_in_steps(route, context, request, result))
+        return self._outcome_of(route, context, request, result)
 
     def _show(self, context: RequestContext, request: Message, response: Message) -> None:
         """The answer is known: faults may change it, a test may look at it."""
@@ -257,85 +282,71 @@ class Dispatcher:
         if self.observer is not None:
             self._observe(self.observer, context, request, response)
 
-    def _send(
+    def _finished(
         self, context: RequestContext, request: Message, response: Message, encoded: Encoded
-    ) -> None:
-        fault = context.fault
-        if fault is not None and fault.action in ("close_after", "truncate"):
-            self._spoil(context, encoded)
-        else:
-            context.connection.resume(encoded)
+    ) -> Outcome:
         if self.meter is not None:
             self.meter.end(context, request, response)
+        fault = context.fault
+        return encoded if fault is None else fault.spoil(encoded)
 
-    def _give_up(self, route: Route, context: RequestContext, error: ProtocolError) -> None:
+    def _give_up(self, route: Route, error: ProtocolError) -> Close:
         self._log.unexpected("an answer has no bytes", error, api=route.api_key.name)
-        context.connection.close("the answer could not be encoded")
+        return Close("the answer could not be encoded")
 
     def _resume(
-        self,
-        route: Route,
-        context: RequestContext,
-        request: Message,
-        answer: Callable[[], Any],
+        self, route: Route, context: RequestContext, request: Message, answer: Callable[[], Any]
     ) -> None:
         """A parked request's time has come."""
         if context.connection.closed:
             return
         try:
+            outcome = self._answer_of(route, context, request, answer)
+        except Exception as error:
+            self._log.unexpected("an answer was not made", error, api=route.api_key.name)
+            context.connection.close("the answer could not be made")
+        else:
+            self._give(route, context, outcome)
+
+    def _answer_of(
+        self, route: Route, context: RequestContext, request: Message, answer: Callable[[], Any]
+    ) -> Outcome:
+        try:
             response = answer()
         except Exception as error:
             response = self._refuse(route, context, request, error)
-        if isinstance(response, Sliced):
-            self._begin(context, self._answer_slices(route, context, request, response.steps))
-            return
-        try:
-            self._answer(route, context, request, response)
-        except Exception as error:  # whoever woke it is served, whatever is wrong with this one
-            self._log.unexpected("an answer was not sent", error, api=route.api_key.name)
-            context.connection.close("the answer could not be sent")
+        return self._outcome_of(route, context, request, response)
 
     def _meets_fault(
         self, faults: "Faults", route: Route, context: RequestContext, request: Message
-    ) -> bool:
-        """Whether a fault has taken the request away from its handler, for now or for good."""
+    ) -> "Fault | None":
+        """A fault that takes the request away from its handler, for now or for good."""
         try:
-            fault = faults.hit(context, request)
+            fault = context.fault = faults.hit(context, request)
         except Exception as error:  # of a test's predicate: then the request is none of those
             self._log.unexpected("a fault cannot be matched", error, api=route.api_key.name)
-            return False
-        if fault is None:
-            return False
-        connection = context.connection
-        context.fault = fault
+            return None
+        return fault if fault is not None and fault.is_before_the_handler else None
+
+    def _suffer(
+        self, fault: "Fault", route: Route, context: RequestContext, request: Message
+    ) -> Outcome:
+        """What comes out of a request that meets a fault before its handler."""
         if fault.action == "close":
-            connection.close("a fault closed it")
-        elif fault.action == "drop":
-            connection.park(Deferred())
-        elif fault.action == "error":
+            return Close("a fault closed it")
+        if fault.action == "error":
             refused = ApiError(fault.error, "a fault")
-            self._answer(route, context, request, self._refuse(route, context, request, refused))
-        elif fault.action == "delay":
-            connection.park(Deferred())
+            result = self._refuse(route, context, request, refused)
+            return self._outcome_of(route, context, request, result)
+        if fault.action == "delay":
             self._broker.clock.call_later(
                 fault.delay_ms, lambda: self._serve_late(route, context, request)
             )
-        else:
-            return False
-        return True
+        return Deferred()
 
     def _serve_late(self, route: Route, context: RequestContext, request: Message) -> None:
         if not context.connection.closed:
-            self._serve(route, context, request)
-
-    @staticmethod
-    def _spoil(context: RequestContext, encoded: Encoded) -> None:
-        """Lose the answer, or half of it."""
-        if context.fault is not None and context.fault.action == "truncate":
-            whole = bytes(encoded)
-            context.connection.outbox.put_bytes(whole[: len(whole) // 2])
-            context.connection.outbox.flush()
-        context.connection.close("a fault closed it")
+            self._give(route, context, self._serve(route, context, request))
 
     def _start(
         self,
@@ -343,11 +354,10 @@ class Dispatcher:
         context: RequestContext,
         request: Message,
         work: Coroutine[Any, Any, Message | None],
-    ) -> None:
+    ) -> Pending:
         """A handler that has to wait for the registry or another broker: run it as a task."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
-        context.connection.park(_TaskPending(task))
 
         def done(finished: asyncio.Task[Message | None]) -> None:
             self._tasks.discard(finished)
@@ -359,17 +369,18 @@ class Dispatcher:
             self._resume(route, context, request, lambda: Sliced(_result_of(finished)))
 
         task.add_done_callback(done)
+        return InTurns(0)
 
     def _refuse(
         self, route: Route, context: RequestContext, request: Message, error: Exception
-    ) -> Message | None:
+    ) -> Message | Close:
         """The answer to a request whose handler raised."""
         self._say_unless_expected(route, context, error)
         code = code_of(error)
         message = message_of(error) if is_expected(error) else None
         response = error_response(route.module, route.api_key, request, code, message)
         if response is None:
-            context.connection.close(f"{route.api_key.name} cannot answer {code.name}")
+            return Close(f"{route.api_key.name} cannot answer {code.name}")
         return response
 
     def _say_unless_expected(self, route: Route, context: RequestContext, error: Exception) -> None:
@@ -384,22 +395,19 @@ class Dispatcher:
                 correlation=header.correlation_id,
             )
 
-    def _find_route(self, connection: Connection, header: RequestHeader) -> Route | None:
-        """The route of a first request of its kind; refuses what nobody serves."""
+    def _find_route(self, header: RequestHeader) -> Route | Encoded | Close:
+        """The route of a first request of its kind, or what is done where nobody serves it."""
         key, version = header.api_key, header.api_version
         served = self._broker.served_versions.get(ApiKey(key)) if key in _KEYS else None
         if served is None:
-            connection.close(f"API key {key} is not served")
-            return None
+            return Close(f"API key {key} is not served")
         if not served.first <= version <= served.last:
             if key == _API_VERSIONS:
-                connection.resume(self._unsupported_api_versions(header))
-            else:
-                connection.close(
-                    f"{ApiKey(key).name} version {version} is not served, "
-                    f"{served.first} to {served.last} are"
-                )
-            return None
+                return self._unsupported_api_versions(header)
+            return Close(
+                f"{ApiKey(key).name} version {version} is not served, "
+                f"{served.first} to {served.last} are"
+            )
         module = import_module(f"barnabas.server.handlers.{ApiKey(key).name.lower()}")
         route = self._routes[key, version] = Route(ApiKey(key), version, module)
         return route
@@ -418,19 +426,14 @@ class Dispatcher:
         return encode_response(_API_VERSIONS, 0, header.correlation_id, response)
 
 
-class _TaskPending:
-    """A request that a task works on."""
+class _Made:
+    """The outcome of work in turns, as long as whoever began it waits for it."""
 
-    __slots__ = ("_task",)
+    __slots__ = ("is_late", "outcome")
 
-    def __init__(self, task: asyncio.Task[Any]) -> None:
-        self._task = task
-
-    def hurry(self) -> None:
-        """A task takes the time it takes."""
-
-    def cancel(self) -> None:
-        """The client is gone; what the task has begun, it may finish."""
+    def __init__(self) -> None:
+        self.is_late = False
+        self.outcome: Outcome = None
 
 
 def _result_of(task: asyncio.Task[Any]) -> Steps[Any]:

@@ -18,6 +18,7 @@ from barnabas.server.core.delayed import Wait
 from barnabas.server.core.errors import ApiError, code_of, is_expected, message_of
 from barnabas.server.core.turns import Sliced
 from barnabas.server.handlers import Versions
+from barnabas.server.network.outcomes import Close
 from barnabas.server.replication.partition import Partition
 from barnabas.server.requests.context import RequestContext
 from barnabas.storage.append.rules import ValidatedRecords
@@ -63,7 +64,8 @@ EXPECTED: Final = frozenset(
     }
 )  # refusals that Kafka does not count as failed requests
 
-Answer = ProduceResponse | Wait[ProduceResponse | None] | None
+Silent = ProduceResponse | Close | None
+Answer = Silent | Wait[Silent]
 Appended = list[tuple[Partition, PartitionProduceResponse, int]]
 Answers = list[PartitionProduceResponse]
 Checked = ValidatedRecords | StorageError | None
@@ -278,7 +280,7 @@ def _count_refusal(
 
 def _when_settled(
     response: ProduceResponse, appended: Appended, request: ProduceRequest, context: RequestContext
-) -> Wait[ProduceResponse | None]:
+) -> Wait[Silent]:
     """Wait until every append is flushed and replicated as promised, at most `timeout_ms`."""
     acks = request.acks
     unsettled: dict[Hashable, tuple[Partition, int]] = {
@@ -300,7 +302,7 @@ def _when_settled(
                 del unsettled[key]
         return not unsettled
 
-    def answer() -> ProduceResponse | None:
+    def answer() -> Silent:
         for partition, part, end in appended:
             if partition.key in lost:  # also where it has been elected again since
                 part.error_code = int(lost[partition.key])
@@ -328,14 +330,14 @@ def _why_lost(partition: Partition, context: RequestContext) -> ErrorCode:
 
 def _unless_silent(
     response: ProduceResponse, request: ProduceRequest, context: RequestContext
-) -> ProduceResponse | None:
+) -> Silent:
     """With acks=0 nobody reads an answer; Kafka closes the connection to tell of a failure."""
     if request.acks != 0:
         return _with_endpoints(response, context)
     failed = [p for topic in response.responses for p in topic.partition_responses if p.error_code]
     if failed:
         code = ErrorCode(failed[0].error_code).name
-        context.connection.close(f"a produce with acks=0 failed with {code}")
+        return Close(f"a produce with acks=0 failed with {code}")
     return None
 
 

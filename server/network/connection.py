@@ -14,16 +14,29 @@ Raw non-blocking socket on the event loop. What keeps a client from hurting the 
   is given back when the handler has seen the request, which for one served in turns is late.
 * At most `FAIR_REQUESTS` are served in one go before other connections get their turn.
 
-    open --(peer closes, bad frame, I/O error, broker stops)--> closed
+What it does in which state is the table of `connection_states`; what comes out of a request is
+an `Outcome`, which nobody but the connection carries out.
 """
 
 import asyncio
 import errno
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final, Protocol
 
+from barnabas.server.network.connection_states import (
+    AS_IT_WAS,
+    WAIT_FOR_NOTHING,
+    WAIT_TO_READ,
+    WAIT_TO_WRITE,
+    WANTS,
+    ConnectionEvent,
+    ConnectionState,
+    next_state,
+)
 from barnabas.server.network.outbox import GATHER_BYTES, Outbox
+from barnabas.server.network.outcomes import Close, InTurns, Outcome, Pending
 from barnabas.server.network.reactor import watcher
 from barnabas.server.network.read_ahead import ReadAhead
 from barnabas.server.network.request_memory import RequestMemory
@@ -36,24 +49,34 @@ FAIR_REQUESTS: Final = 64
 SHRINK_ABOVE_BYTES: Final = 64 * 1024
 UNKNOWN_SOFTWARE: Final = ("unknown", "unknown")
 _FETCH: Final = int(ApiKey.FETCH)
+_READING: Final = int(ConnectionState.READING)
+_READY: Final = int(ConnectionState.READY)
+_SERVING: Final = int(ConnectionState.SERVING)
+_PARKED: Final = int(ConnectionState.PARKED)
+_CLOSED: Final = int(ConnectionState.CLOSED)
+_TURN: Final = int(ConnectionEvent.TURN)
+_SERVED: Final = int(ConnectionEvent.SERVED)
+_LEFT: Final = int(ConnectionEvent.LEFT)
+_PARK: Final = int(ConnectionEvent.PARK)
+_ANSWERED: Final = int(ConnectionEvent.ANSWERED)
+_BEHIND: Final = int(ConnectionEvent.BEHIND)
+_BLOCKED: Final = int(ConnectionEvent.BLOCKED)
+_COLD: Final = int(ConnectionEvent.COLD)
+_SENT: Final = int(ConnectionEvent.SENT)
+_LACK: Final = int(ConnectionEvent.LACK)
+_GRANTED: Final = int(ConnectionEvent.GRANTED)
+_CLOSE: Final = int(ConnectionEvent.CLOSE)
 _GONE: Final = {errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED, errno.ETIMEDOUT, errno.ENOTCONN}
-
-
-class Pending(Protocol):
-    """A request that will be answered later."""
-
-    def hurry(self) -> None: ...
-    def cancel(self) -> None: ...
 
 
 class Owner(Protocol):
     """What a connection needs of its listener."""
 
     @property
-    def process(self) -> "Callable[[Connection, memoryview], None]":
-        """Serves one request: answers by `connection.resume`, or calls `connection.park`.
+    def process(self) -> "Callable[[Connection, memoryview], Outcome]":
+        """Serves one request. What is parked comes to `connection.resume` later.
 
-        Neither, where no answer is due.
+        Raises ProtocolError: the connection is lost.
         """
 
     @property
@@ -75,19 +98,15 @@ class Connection:
         "_claimed_bytes",
         "_clock_ms",
         "_fd",
-        "_has_writer",
         "_held_bytes",
-        "_is_short",
         "_loop",
         "_memory",
         "_owner",
         "_pending",
         "_process",
-        "_pumping",
-        "_reading",
-        "_unsent",
+        "_state",
+        "_waits_for",
         "_watcher",
-        "closed",
         "frames",
         "last_active_ms",
         "listener_name",
@@ -117,7 +136,6 @@ class Connection:
         self.outbox = Outbox(sock)
         # A consumer's long poll, which gives way to whatever waits behind it.
         self.parked_fetch: Pending | None = None
-        self.closed = False
         self.last_active_ms = clock_ms()
         self._clock_ms = clock_ms
         self._loop = loop
@@ -129,12 +147,20 @@ class Connection:
         self._claimed_bytes = 0
         # Of the frame that is being served in turns; it has left `frames`, but is not let go.
         self._held_bytes = 0
-        # Whether it waits for memory.
-        self._is_short = False
         self._pending: Pending | None = None
-        # `_unsent`: answers wait for the socket (then there is a writer) or for a disk.
-        self._reading = self._unsent = self._has_writer = self._pumping = False
-        self._read_on()
+        self._state: int = _READING
+        self._waits_for: int = WAIT_FOR_NOTHING
+        self._watch_for(WAIT_TO_READ)
+
+    @property
+    def state(self) -> ConnectionState:
+        """What it does or waits for."""
+        return ConnectionState(self._state)
+
+    @property
+    def closed(self) -> bool:
+        """Whether it is gone."""
+        return self._state == _CLOSED
 
     @property
     def is_busy(self) -> bool:
@@ -142,51 +168,38 @@ class Connection:
 
         Nor is a connection that is kept from sending its request.
         """
-        return self._pending is not None or bool(self.outbox) or self._is_short
+        return self._state != _READING
 
     # What the owner calls.
 
-    def park(self, pending: Pending) -> None:
-        """The request in progress will be answered by `resume`; its handler has seen its frame."""
-        self._pending = pending
-        if self._held_bytes:
-            self._let_go_of_frame()
-
-    def hold(self, pending: Pending, frame_bytes: int) -> None:
-        """The same, but the frame is still being read: its memory is taken until it is not."""
-        self._pending = pending
-        self._held_bytes = frame_bytes if frame_bytes > FIRST_BYTES else 0
-
-    def resume(self, encoded: Encoded | None) -> None:
-        """The request in progress is answered (None: without a response); go on with the next."""
-        if self.closed:
+    def resume(self, outcome: Outcome) -> None:
+        """What the parked request has come to; another Pending: it goes on waiting."""
+        if self._state == _CLOSED:
+            _drop(outcome)
+            return
+        if isinstance(outcome, Encoded):
+            self.outbox.put(outcome)
+        elif isinstance(outcome, Close):
+            self._end(outcome)
+            return
+        elif outcome is not None:
+            self._park(outcome)
+            self._look_behind_parked()
             return
         self._pending = self.parked_fetch = None
-        if self._held_bytes:
-            self._let_go_of_frame()
-        if encoded is not None:
-            self.outbox.put(encoded)
-        if self._pumping:
-            return
+        self._held_bytes = 0
+        self._move(_ANSWERED)
         self.last_active_ms = self._clock_ms()
-        self._flush()
-        if self.closed or self._unsent:
-            return
-        if self.frames.has_frame():
-            self._loop.call_soon(self._pump)
-        else:
-            self._read_on()
+        self._go_on(has_more=True)
 
     def close(self, reason: str) -> None:
         """Close the socket; what is parked is dropped, what is unsent is lost."""
-        if self.closed:
+        if self._state == _CLOSED:
             return
-        self.closed = True
+        self._move(_CLOSE)
         if self._pending is not None:
             self._pending.cancel()
             self._pending = self.parked_fetch = None
-        self._read_off()
-        self._write_off()
         self.outbox.clear()
         self.frames.clear()
         self._held_bytes = 0
@@ -220,83 +233,101 @@ class Connection:
         self.last_active_ms = self._clock_ms()
         if self._pending is None:
             self._pump()
-            return
-        if self._memory is not None:
-            self._settle_memory(self._memory)
-        self._look_behind_parked()
+        else:
+            self._look_behind_parked()
 
     def _pump(self) -> None:
         """Serve the whole requests that have come, then send what they were answered."""
-        if self._pumping or not self._may_serve():
-            return
-        self._pumping = has_more = True
-        frames, process = self.frames, self._process
+        if self._state == _READING or self._state == _READY:
+            self._move(_TURN)
+            self._go_on(self._serve())
+
+    def _serve(self) -> bool:
+        """Serve requests, as many as is fair; whether there may be more."""
+        frames, process, outbox = self.frames, self._process, self.outbox
         try:
             for _ in range(FAIR_REQUESTS):
                 frame = frames.next_frame()
                 if frame is None:
-                    has_more = False
-                    break
-                process(self, frame)
-                if self._pending is not None or self.outbox.unsent_bytes > GATHER_BYTES:
-                    break
+                    return False
+                outcome = process(self, frame)
+                if self._state != _SERVING:  # it was closed by what it asked for
+                    _drop(outcome)
+                    return False
+                if isinstance(outcome, Encoded):
+                    self.parked_fetch = None
+                    outbox.put(outcome)
+                    if outbox.unsent_bytes > GATHER_BYTES:
+                        return True
+                elif isinstance(outcome, Close):
+                    self._end(outcome)
+                    return False
+                elif outcome is not None:
+                    self._park(outcome)
+                    self._move(_PARK)
+                    return True
         except ProtocolError as error:
             self.close(f"the client sent {error}")
-        finally:
-            self._pumping = False
+        except BaseException:
+            self.close("a request failed")
+            raise
+        return True
+
+    def _park(self, pending: Pending) -> None:
+        self._pending = pending
+        self._held_bytes = 0
+        if isinstance(pending, InTurns) and pending.frame_bytes > FIRST_BYTES:
+            self._held_bytes = pending.frame_bytes
+
+    def _go_on(self, has_more: bool) -> None:
+        """After requests were served or answered: send, then wait for what is next."""
         if self._memory is not None:
-            self._settle_memory(self._memory)
+            self._settle_memory(self._memory, may_take=not self.outbox)
         if self.outbox:
             self._flush()
-        if not self.closed and not self._unsent:
-            self._after_pump(has_more)
-
-    def _may_serve(self) -> bool:
-        """A method, so that mypyc looks again after a request (docs: What is compiled)."""
-        return not (self.closed or self._unsent) and self._pending is None
-
-    def _after_pump(self, has_more: bool) -> None:
-        if self._pending is not None:
+            if self._memory is not None:
+                self._settle_memory(self._memory)
+        if self._state == _SERVING:
+            if has_more and self.frames.has_frame():
+                self._move(_LEFT)
+                self._loop.call_soon(self._pump)
+            else:
+                self._move(_SERVED)
+        elif self._state == _PARKED:
             self._look_behind_parked()
-        elif has_more and self.frames.has_frame():
-            self._loop.call_soon(self._pump)
-        elif not self._reading:
-            self._read_on()
 
     def _look_behind_parked(self) -> None:
         """A parked long poll gives way to another kind of request; one frame is read ahead."""
-        if self.parked_fetch is not None:
-            behind = self.frames.peek_api_key()
-            if behind is not None and behind != _FETCH:
-                self.parked_fetch.hurry()
-                return
-        if self.frames.has_frame():
-            self._read_off()
-        else:
-            self._read_on()
-
-    def _let_go_of_frame(self) -> None:
-        self._held_bytes = 0
         if self._memory is not None:
             self._settle_memory(self._memory)
+        fetch = self.parked_fetch
+        if fetch is not None:
+            behind = self.frames.peek_api_key()
+            if behind is not None and behind != _FETCH:
+                self.parked_fetch = None
+                fetch.hurry()
+        if self._state == _PARKED and self.frames.has_frame():
+            self._move(_BEHIND)
 
-    def _settle_memory(self, memory: RequestMemory) -> None:
+    def _settle_memory(self, memory: RequestMemory, may_take: bool = True) -> None:
         """Hold as much as the frame that waits or has begun needs; without it, stop reading.
 
         So it is with the frame that is being served in turns, which is older and always let in.
+        While it does not read anyway nothing is taken. What is not needed any more is given back
+        before the answer is sent: its client may have the next request ready.
         """
         size = self.frames.begun_bytes()
         # Frames up to the size that every connection's buffer has need no memory of their own.
         wanted = self._held_bytes + (size if size > FIRST_BYTES else 0)
         more = wanted - self._claimed_bytes
         if more > 0:
-            self._is_short = not memory.take(self, more)
-            if self._is_short:
-                self._read_off()
+            if not may_take or (self._state != _SERVING and self._state != _PARKED):
+                return
+            if not memory.take(self, more):
+                self._move(_LACK)
                 return
         else:
             memory.forget(self)
-            self._is_short = False
         self._claimed_bytes = wanted
         if more < 0:
             self.shrink()
@@ -305,8 +336,7 @@ class Connection:
     def memory_granted(self, size: int) -> None:
         """The frame that has begun may come."""
         self._claimed_bytes += size
-        self._is_short = False
-        self._read_on()
+        self._move(_GRANTED)
 
     def _flush(self) -> None:
         outbox = self.outbox
@@ -319,52 +349,63 @@ class Connection:
             return
         if not done:
             self._wait_to_send()
-        elif self._unsent:
-            self._unsent = False
-            self._write_off()
+        elif self._state != _SERVING:
+            self._move(_SENT)
 
     def _wait_to_send(self) -> None:
         """Go on when the socket takes more, or when what is to be sent has been read."""
-        if not self._unsent:
-            self._unsent = True
-            self._read_off()
         cold = self.outbox.cold
-        if cold is not None:
-            self._write_off()
+        if cold is None:
+            self._move(_BLOCKED)
+        else:
+            self._move(_COLD)
             self._owner.read_ahead.read(*cold, self._warmed)
-        elif not self._has_writer:
-            self._has_writer = True
-            self._watcher.watch_writable(self._fd, self._writable)
 
     def _warmed(self) -> None:
-        if not self.closed:
+        if self._state != _CLOSED:
             self.outbox.warmed()
             self._writable()
 
     def _writable(self) -> None:
         self._flush()
-        if self.closed or self._unsent:
-            return
-        self.last_active_ms = self._clock_ms()
-        if self._pending is None:
-            self._pump()
-        else:
+        if self._state == _SERVING:
+            self.last_active_ms = self._clock_ms()
+            self._go_on(self._serve())
+        elif self._state == _PARKED:
+            self.last_active_ms = self._clock_ms()
             self._look_behind_parked()
 
-    def _write_off(self) -> None:
-        if self._has_writer:
-            self._has_writer = False
-            self._watcher.unwatch_writable(self._fd)
+    def _end(self, close: Close) -> None:
+        """Close, after a last word that nobody waits for."""
+        if close.last:
+            self.outbox.put_bytes(close.last)
+            with suppress(OSError):
+                self.outbox.flush()
+        self.close(close.reason)
 
-    def _read_on(self) -> None:
-        if not self._reading and not self._unsent and not self._is_short:
-            self._reading = True
-            self._watcher.watch(self._fd, self._readable)
+    def _move(self, event: int) -> None:
+        """Go to the state that the event leads to, and have the socket watched as that wants."""
+        state = self._state = next_state(self._state, event)
+        wants = WANTS[state]
+        if wants != self._waits_for and wants != AS_IT_WAS:
+            self._watch_for(wants)
 
-    def _read_off(self) -> None:
-        if self._reading:
-            self._reading = False
+    def _watch_for(self, wants: int) -> None:
+        waited, self._waits_for = self._waits_for, wants
+        if waited == WAIT_TO_READ:
             self._watcher.unwatch(self._fd)
+        elif waited == WAIT_TO_WRITE:
+            self._watcher.unwatch_writable(self._fd)
+        if wants == WAIT_TO_READ:
+            self._watcher.watch(self._fd, self._readable)
+        elif wants == WAIT_TO_WRITE:
+            self._watcher.watch_writable(self._fd, self._writable)
+
+
+def _drop(outcome: Outcome) -> None:
+    """It comes too late: the connection is gone."""
+    if outcome is not None and not isinstance(outcome, (Encoded, Close)):
+        outcome.cancel()
 
 
 def _gone(error: OSError) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from barnabas.server.core.clock import Clock
 from barnabas.server.network.connection import Connection
 from barnabas.server.network.connection_quotas import ConnectionQuotas, Limits
+from barnabas.server.network.outcomes import Outcome
 from barnabas.server.network.read_ahead import ReadAhead
 from barnabas.server.network.request_memory import RequestMemory
 
@@ -20,7 +21,7 @@ LEAST_BACKLOG = 512  # clients wait there while the loop serves others
 ACCEPTS_AT_ONCE = 64
 ACCEPT_FAILED_PAUSE_MS = 100.0
 
-Process = Callable[[Connection, memoryview], None]
+Process = Callable[[Connection, memoryview], Outcome]
 
 
 class Population:

@@ -19,8 +19,10 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Literal
 
+from barnabas.server.network.outcomes import Close
 from barnabas.server.requests.context import RequestContext
 from barnabas.wire.api import ApiKey
+from barnabas.wire.connection import Encoded
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.fetch import FetchRequest
 from barnabas.wire.schema import Message, Struct
@@ -77,6 +79,20 @@ class Fault:
         """Say in an answer that the client is throttled, where the answer has room for it."""
         if self.action == "throttle" and hasattr(response, "throttle_time_ms"):
             response.throttle_time_ms = self.throttle_ms
+
+    @property
+    def is_before_the_handler(self) -> bool:
+        """Whether it takes a request away from its handler."""
+        return self.action in ("error", "delay", "drop", "close")
+
+    def spoil(self, encoded: Encoded) -> Encoded | Close:
+        """The answer, or the end of the connection with nothing or half of it."""
+        if self.action == "close_after":
+            return Close("a fault closed it")
+        if self.action == "truncate":
+            whole = bytes(encoded)
+            return Close("a fault closed it", whole[: len(whole) // 2])
+        return encoded
 
     def _names(self, context: RequestContext, request: Message) -> bool:
         if self.topic is None and self.partition is None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from barnabas.server.network.connection import Connection
+from barnabas.server.network.outcomes import Outcome
 from barnabas.server.network.reactor import new_event_loop
 from barnabas.server.network.read_ahead import ReadAhead
 from barnabas.server.network.request_memory import RequestMemory
@@ -30,14 +31,13 @@ class Server:
         self.request_memory: RequestMemory | None = None
         self.connection = Connection(loop, sock, self, "A", 1_000_000, time.monotonic)
 
-    def process(self, connection: Connection, frame: memoryview) -> None:
+    def process(self, connection: Connection, frame: memoryview) -> Outcome:
         assert not self.parked, "a request is served while another is in progress"
         self.seen.append(bytes(frame))
         if self.seen[-1] == b"park":
             self.parked.append(connection)
-            connection.park(self)
-        else:
-            connection.resume(Encoded(bytearray(ANSWER_BYTES), []))
+            return self
+        return Encoded(bytearray(ANSWER_BYTES), [])
 
     def answer_parked(self) -> None:
         self.parked.pop().resume(Encoded(bytearray(b"late"), []))
@@ -121,10 +121,10 @@ class Keeper(Server):
         super().__init__(loop, sock)
         self.frame = memoryview(b"")
 
-    def process(self, connection: Connection, frame: memoryview) -> None:
+    def process(self, connection: Connection, frame: memoryview) -> Outcome:
         self.frame = frame
         self.parked.append(connection)
-        connection.park(self)
+        return self
 
 
 @pytest.mark.parametrize("size", [10, 5_000, 16_000, 60_000])
@@ -155,10 +155,10 @@ class Glancer(Server):
         self.buffers: set[int] = set()
         self.count = 0
 
-    def process(self, connection: Connection, frame: memoryview) -> None:
+    def process(self, connection: Connection, frame: memoryview) -> Outcome:
         self.buffers.add(id(frame.obj))
         self.count += 1
-        connection.resume(None)
+        return None
 
 
 def test_requests_that_are_answered_at_once_share_one_buffer(

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from barnabas.server.network.connection_states import ConnectionState
 from barnabas.server.network.request_memory import RequestMemory
 from barnabas.server.testing.broker import Broker
 from barnabas.wire.messages.api_versions import ApiVersionsRequest
@@ -79,7 +80,9 @@ def begin(client: RawClient, topic: str) -> bytes:
 
 
 def is_short(broker: Broker) -> int:
-    return sum(each._is_short for each in tuple(broker.server.population.connections))
+    return sum(
+        each.state is ConnectionState.SHORT for each in tuple(broker.server.population.connections)
+    )
 
 
 def test_when_it_is_used_up_large_requests_wait_and_small_ones_do_not(broker: Broker) -> None:

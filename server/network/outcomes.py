@@ -1,0 +1,46 @@
+"""What comes out of a request: `process` returns it, and the connection does it.
+
+Encoded    an answer, to be sent
+a Pending  the request is parked: what it comes to is given to `Connection.resume` later
+Close      the connection ends
+None       nothing is due: the next request may be served
+"""
+
+from typing import Protocol
+
+from barnabas.wire.connection import Encoded
+
+
+class Pending(Protocol):
+    """A request that will be answered later."""
+
+    def hurry(self) -> None: ...
+    def cancel(self) -> None: ...
+
+
+class InTurns:
+    """A request that a task works on; as long as it reads its frame, so many bytes are kept."""
+
+    __slots__ = ("frame_bytes",)
+
+    def __init__(self, frame_bytes: int) -> None:
+        self.frame_bytes = frame_bytes
+
+    def hurry(self) -> None:
+        """A task takes the time it takes."""
+
+    def cancel(self) -> None:
+        """The client is gone; what the task has begun, it may finish."""
+
+
+class Close:
+    """The connection ends, for a reason that the log tells; `last` is sent before, if it can be."""
+
+    __slots__ = ("last", "reason")
+
+    def __init__(self, reason: str, last: bytes = b"") -> None:
+        self.reason = reason
+        self.last = last
+
+
+Outcome = Encoded | Pending | Close | None
