@@ -1,6 +1,7 @@
 """One client's connection: bytes in, one request in progress, answers out in request order.
 
-Raw non-blocking socket on the event loop. What keeps a client from hurting the broker:
+A raw non-blocking socket, behind a `Channel`, on the event loop. What keeps a client from hurting
+the broker:
 
 * One request at a time. The next stays in the buffer until the answer of this one is queued.
 * A request owns its bytes until it is answered, however late (parked, delayed by a fault, worked
@@ -20,11 +21,11 @@ an `Outcome`, which nobody but the connection carries out.
 
 import asyncio
 import errno
-import socket
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Final, Protocol
 
+from barnabas.server.network.channel import Channel
 from barnabas.server.network.connection_states import (
     AS_IT_WAS,
     WAIT_FOR_NOTHING,
@@ -92,9 +93,10 @@ class Owner(Protocol):
 
 
 class Connection:
-    """A client's socket and what is in progress on it."""
+    """A client's channel and what is in progress on it."""
 
     __slots__ = (
+        "_channel",
         "_claimed_bytes",
         "_clock_ms",
         "_fd",
@@ -114,33 +116,33 @@ class Connection:
         "parked_fetch",
         "peer_host",
         "peer_port",
-        "sock",
         "software",
     )
 
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
-        sock: socket.socket,
+        channel: Channel,
+        peer: tuple[str, int],
         owner: Owner,
         listener_name: str,
         max_frame_bytes: int,
         clock_ms: Callable[[], float],
     ) -> None:
-        self.sock = sock
+        self._channel = channel
         self.listener_name = listener_name
-        self.peer_host, self.peer_port = sock.getpeername()[:2]
+        self.peer_host, self.peer_port = peer
         # Name and version of the client's library, from ApiVersions.
         self.software = UNKNOWN_SOFTWARE
         self.frames = FrameBuffer(max_frame_bytes)
-        self.outbox = Outbox(sock)
+        self.outbox = Outbox(channel)
         # A consumer's long poll, which gives way to whatever waits behind it.
         self.parked_fetch: Pending | None = None
         self.last_active_ms = clock_ms()
         self._clock_ms = clock_ms
         self._loop = loop
         self._watcher = watcher(loop)
-        self._fd = sock.fileno()
+        self._fd = channel.fileno()
         self._owner = owner
         self._process = owner.process
         self._memory = owner.request_memory
@@ -205,7 +207,7 @@ class Connection:
         self._held_bytes = 0
         if self._memory is not None:
             self._settle_memory(self._memory)
-        self.sock.close()
+        self._channel.close()
         self._owner.closed(self, reason)
 
     def shrink(self) -> None:
@@ -220,7 +222,7 @@ class Connection:
         frames = self.frames
         room = frames.writable() if self._pending is None else frames.writable_behind()
         try:
-            count = self.sock.recv_into(room)
+            count = self._channel.receive_into(room)
         except BlockingIOError:
             return
         except OSError as error:

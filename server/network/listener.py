@@ -11,6 +11,7 @@ import socket
 from collections.abc import Callable
 
 from barnabas.server.core.clock import Clock
+from barnabas.server.network.channel import PlainChannel
 from barnabas.server.network.connection import Connection
 from barnabas.server.network.connection_quotas import ConnectionQuotas, Limits
 from barnabas.server.network.outcomes import Outcome
@@ -213,9 +214,11 @@ class Listener:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             if limits.send_buffer_bytes > 0:
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, limits.send_buffer_bytes)
+            host, port = sock.getpeername()[:2]
             connection = Connection(
-                self._loop, sock, self, self.name, limits.max_frame_bytes, self._clock.monotonic_ms
-            )
+                self._loop, PlainChannel(sock), (host, port), self, self.name,
+                limits.max_frame_bytes, self._clock.monotonic_ms,
+            )  # fmt: skip
         except OSError:  # the client left between accept and here
             sock.close()
             return

@@ -1,16 +1,15 @@
 """What a connection still has to send: bytes, and slices of files that go by `sendfile`.
 
 Small responses are gathered and leave in one `send`, what they have of files included; the head
-of a large one is sent with MSG_MORE, so that it shares a packet with the file slice that follows.
-That slice is never read into memory; a stretch of it that is not in the page cache stops the
-sending (`cold`) until somebody has read it.
+of a large one is sent with more announced, so that it shares a packet with the file slice that
+follows. That slice is never read into memory; a stretch of it that is not in the page cache stops
+the sending (`cold`) until somebody has read it.
 """
 
-import os
-import socket
 from collections import deque
 from typing import Final, NamedTuple
 
+from barnabas.server.network.channel import Channel
 from barnabas.server.network.read_ahead import FileRange, is_cached, read_cached
 from barnabas.wire.connection import Encoded
 
@@ -21,7 +20,6 @@ SMALL_BYTES: Final = 8 * 1024
 # One flush sends about this much of files, then other connections get their turn: a reader that
 # keeps pace would have the loop to itself until its answer ends, 22 ms for 50 MB.
 FAIR_FILE_BYTES: Final = 1024 * 1024
-MORE: Final = getattr(socket, "MSG_MORE", 0)
 
 
 class _FilePart:
@@ -59,10 +57,10 @@ class Cold(NamedTuple):
 class Outbox:
     """Unsent responses of one connection, in order."""
 
-    __slots__ = ("_parts", "_socket", "cold", "unsent_bytes")
+    __slots__ = ("_channel", "_parts", "cold", "unsent_bytes")
 
-    def __init__(self, sock: socket.socket) -> None:
-        self._socket = sock
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
         self._parts: deque[bytearray | memoryview | _FilePart] = deque()
         self.unsent_bytes = 0
         # What the next part to send waits for: `warmed` is called when it has been read.
@@ -108,7 +106,7 @@ class Outbox:
                     if not sent or fair_bytes <= 0:
                         return not parts
                     continue
-                sent = self._socket.send(part, MORE if len(parts) > 1 else 0)
+                sent = self._channel.send(part, len(parts) > 1)
                 self.unsent_bytes -= sent
                 if sent == len(part):
                     parts.popleft()
@@ -155,7 +153,7 @@ class Outbox:
         if not count:
             self.cold = Cold(part.source, part.position, min(part.left_bytes, FAIR_FILE_BYTES))
             return 0
-        sent = os.sendfile(self._socket.fileno(), part.source.fd, part.position, count)
+        sent = self._channel.send_file(part.source.fd, part.position, count)
         if sent == 0:
             raise OSError("a file slice is shorter than its size")
         self.unsent_bytes -= sent

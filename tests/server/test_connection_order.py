@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from barnabas.server.network.channel import PlainChannel
 from barnabas.server.network.connection import Connection
 from barnabas.server.network.outcomes import Outcome
 from barnabas.server.network.reactor import new_event_loop
@@ -29,7 +30,9 @@ class Server:
         self.parked: list[Connection] = []
         self.read_ahead = ReadAhead()
         self.request_memory: RequestMemory | None = None
-        self.connection = Connection(loop, sock, self, "A", 1_000_000, time.monotonic)
+        self.connection = Connection(
+            loop, PlainChannel(sock), sock.getpeername(), self, "A", 1_000_000, time.monotonic
+        )
 
     def process(self, connection: Connection, frame: memoryview) -> Outcome:
         assert not self.parked, "a request is served while another is in progress"

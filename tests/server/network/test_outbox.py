@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.server.network.channel import PlainChannel
 from barnabas.server.network.outbox import FAIR_FILE_BYTES, SMALL_BYTES, Outbox
 from barnabas.wire.connection import Encoded
 from tests.server.slices import Slice
@@ -57,7 +58,7 @@ Pair = tuple[socket.socket, socket.socket]
 
 @pytest.mark.parametrize("size", [10, SMALL_BYTES - 9, SMALL_BYTES - 8, 3 * SMALL_BYTES])
 def test_heads_and_slices_leave_in_order(pair: Pair, fd: int, size: int) -> None:
-    outbox, reader = Outbox(pair[0]), Reader(pair[1])
+    outbox, reader = Outbox(PlainChannel(pair[0])), Reader(pair[1])
     cuts = [(2, Slice(fd, 5, size)), (2, Slice(fd, 0, 0)), (4, Slice(fd, 100, 3))]
     outbox.put(Encoded(bytearray(b"abcdef"), list(cuts)))
     outbox.put(Encoded(bytearray(b"next"), []))
@@ -73,14 +74,14 @@ def test_a_small_answer_leaves_by_one_call(pair: Pair, fd: int) -> None:
     """On a socket that keeps messages apart each call would be seen."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, theirs:
-        outbox = Outbox(ours)
+        outbox = Outbox(PlainChannel(ours))
         outbox.put(Encoded(bytearray(b"<>"), [(1, Slice(fd, 0, 100))]))
         assert outbox.flush()
         assert theirs.recv(1000) == b"<" + os.pread(fd, 100, 0) + b">"
 
 
 def test_one_flush_sends_a_fair_share_even_if_the_reader_keeps_pace(pair: Pair, fd: int) -> None:
-    outbox, reader = Outbox(pair[0]), Reader(pair[1])
+    outbox, reader = Outbox(PlainChannel(pair[0])), Reader(pair[1])
     outbox.put(Encoded(bytearray(b""), [(0, Slice(fd, 0, FILE_BYTES))]))
     left = [outbox.unsent_bytes]
     while not outbox.flush():
@@ -93,7 +94,7 @@ def test_one_flush_sends_a_fair_share_even_if_the_reader_keeps_pace(pair: Pair, 
 
 
 def test_a_file_that_became_shorter_is_an_error(pair: Pair, fd: int) -> None:
-    outbox = Outbox(pair[0])
+    outbox = Outbox(PlainChannel(pair[0]))
     outbox.put(Encoded(bytearray(b""), [(0, Slice(fd, FILE_BYTES, 10))]))
     with pytest.raises(OSError, match="shorter"):
         outbox.flush()

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.server.network import read_ahead
+from barnabas.server.network.channel import PlainChannel
 from barnabas.server.network.outbox import Outbox
 from barnabas.server.network.read_ahead import (
     PAGE_BYTES,
@@ -148,7 +149,7 @@ def test_a_small_answer_is_read_on_the_loop_only_if_it_is_in_memory(
         evict(fd)
     here, there = socket.socketpair()
     with here, there:
-        outbox = Outbox(here)
+        outbox = Outbox(PlainChannel(here))
         outbox.put(Encoded(bytearray(b"head"), [(4, Slice(fd, SIZE // 2, 4_000))]))
         assert len(outbox._parts) == (2 if is_evicted else 1)
         assert outbox.unsent_bytes == 4_004

@@ -1,0 +1,174 @@
+"""A connection over a channel that has no socket: what it does is seen call by call."""
+
+import asyncio
+import os
+import struct
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from barnabas.server.network.connection import Connection
+from barnabas.server.network.connection_states import ConnectionState
+from barnabas.server.network.outcomes import Close, Outcome, Pending
+from barnabas.server.network.read_ahead import ReadAhead
+from barnabas.server.network.request_memory import RequestMemory
+from barnabas.server.testing.memory_channel import MemoryChannel
+from barnabas.wire.connection import Encoded
+from tests.server.slices import Slice
+
+
+class Loop(asyncio.AbstractEventLoop):
+    """Watches nothing: a test says when the channel can be read or written."""
+
+    def __init__(self) -> None:
+        self.readable: Callable[[], object] | None = None
+        self.writable: Callable[[], object] | None = None
+        self.soon: list[Callable[[], object]] = []
+
+    def add_reader(self, fd: object, callback: Callable[..., object], *args: object) -> None:
+        self.readable = callback
+
+    def remove_reader(self, fd: object) -> bool:
+        self.readable = None
+        return True
+
+    def add_writer(self, fd: object, callback: Callable[..., object], *args: object) -> None:
+        self.writable = callback
+
+    def remove_writer(self, fd: object) -> bool:
+        self.writable = None
+        return True
+
+    def call_soon(self, callback: Callable[..., object], *args: object, **_: object) -> None:  # type: ignore[override]
+        self.soon.append(callback)
+
+    def get_debug(self) -> bool:
+        return False
+
+
+class Waiting:
+    """A parked request."""
+
+    def __init__(self) -> None:
+        self.cancelled = False
+
+    def hurry(self) -> None:
+        pass
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+class World:
+    """A connection whose requests come to what their bodies say in `outcomes`."""
+
+    def __init__(self, outcomes: dict[bytes, Outcome], room_bytes: int | None = None) -> None:
+        self.outcomes = outcomes
+        self.served: list[bytes] = []
+        self.reasons: list[str] = []
+        self.read_ahead = ReadAhead()
+        self.request_memory: RequestMemory | None = None
+        self.loop = Loop()
+        self.channel = MemoryChannel(room_bytes)
+        self.connection = Connection(
+            self.loop, self.channel, ("host", 1), self, "A", 1_000_000, time.monotonic
+        )
+
+    def process(self, connection: Connection, frame: memoryview) -> Outcome:
+        self.served.append(bytes(frame))
+        return self.outcomes[bytes(frame)]
+
+    def closed(self, connection: Connection, reason: str) -> None:
+        self.reasons.append(reason)
+
+    def receive(self, *bodies: bytes) -> None:
+        self.channel.put(b"".join(struct.pack(">i", len(body)) + body for body in bodies))
+        assert self.loop.readable is not None
+        self.loop.readable()
+
+
+def answer(data: bytes) -> Encoded:
+    return Encoded(bytearray(data), [])
+
+
+def test_a_request_is_one_receive_and_one_send() -> None:
+    world = World({b"ask": answer(b"told")})
+    world.receive(b"ask")
+    assert world.channel.calls == [("receive", 7), ("send", 4)]
+    assert world.channel.sent == b"told"
+    assert world.connection.state is ConnectionState.READING
+
+
+def test_nothing_due_leads_to_the_next_request() -> None:
+    world = World({b"silent": None, b"ask": answer(b"told")})
+    world.receive(b"silent", b"ask")
+    assert world.served == [b"silent", b"ask"]
+    assert world.channel.sent == b"told"
+
+
+def test_an_answer_that_the_channel_takes_in_pieces_keeps_the_next_request_waiting() -> None:
+    world = World({b"ask": answer(b"abcdef")}, room_bytes=4)
+    world.receive(b"ask")
+    assert world.connection.state is ConnectionState.SENDING
+    assert world.loop.readable is None and world.loop.writable is not None
+    world.channel.room_bytes = None
+    world.loop.writable()
+    assert world.channel.sent == b"abcdef"
+    assert world.connection.state is ConnectionState.READING
+    assert world.loop.writable is None and world.loop.readable is not None
+
+
+def test_a_parked_request_reads_one_frame_ahead() -> None:
+    parked: Pending = Waiting()
+    world = World({b"wait": parked, b"ask": answer(b"told")})
+    world.receive(b"wait")
+    assert world.connection.state is ConnectionState.PARKED
+    world.receive(b"ask")
+    assert world.connection.state is ConnectionState.PARKED_FULL
+    assert world.loop.readable is None
+    world.connection.resume(answer(b"late,"))
+    assert world.connection.state is ConnectionState.READY
+    world.loop.soon.pop()()
+    assert world.channel.sent == b"late,told"
+    assert world.connection.state is ConnectionState.READING
+
+
+def test_an_end_sends_its_last_word_and_drops_what_is_parked_later() -> None:
+    world = World({b"end": Close("enough", b"half")})
+    world.receive(b"end")
+    assert (world.channel.sent, world.channel.is_closed) == (b"half", True)
+    assert world.reasons == ["enough"]
+    late = Waiting()
+    world.connection.resume(late)
+    assert late.cancelled
+    assert world.loop.readable is None
+
+
+def test_a_parked_request_is_cancelled_with_its_connection() -> None:
+    parked = Waiting()
+    world = World({b"wait": parked})
+    world.receive(b"wait")
+    world.channel.put(b"")
+    assert world.loop.readable is not None
+    world.loop.readable()
+    assert parked.cancelled
+    assert world.reasons == ["the client closed the connection"]
+
+
+def test_a_request_that_fails_unforeseen_ends_its_connection() -> None:
+    world = World({})
+    with pytest.raises(KeyError):
+        world.receive(b"unknown")
+    assert world.connection.state is ConnectionState.CLOSED
+
+
+def test_files_go_by_their_own_call(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(bytes(100_000))
+    fd = os.open(path, os.O_RDONLY)
+    world = World({b"fetch": Encoded(bytearray(b"<>"), [(1, Slice(fd, 0, 100_000))])})
+    world.receive(b"fetch")
+    assert world.channel.calls[1:] == [("send", 1), ("send_file", 100_000), ("send", 1)]
+    os.close(fd)

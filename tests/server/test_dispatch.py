@@ -1,0 +1,91 @@
+"""What comes out of a request is returned: whoever processes a frame touches no connection."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from barnabas.server.network.connection import Connection
+from barnabas.server.network.connection_states import ConnectionState
+from barnabas.server.network.outcomes import Close, Outcome
+from barnabas.server.testing.broker import Broker
+from barnabas.wire.connection import ClientConnection, Encoded
+from barnabas.wire.messages.api_versions import ApiVersionsRequest
+from barnabas.wire.messages.heartbeat import HeartbeatRequest
+from barnabas.wire.schema import Message
+from tests.server.raw_client import RawClient
+from tests.server.records import fetch_request, make_batch, produce_request
+
+VERSIONS = ApiVersionsRequest(client_software_name="t", client_software_version="1")
+
+
+@pytest.fixture
+def client(broker: Broker) -> Iterator[RawClient]:
+    with RawClient(broker.port) as made:
+        made.call(VERSIONS, 3)
+        yield made
+
+
+def process(broker: Broker, client: RawClient, frame: bytes) -> Outcome:
+    """What comes out of a frame on the client's connection, which reads it from nowhere."""
+    port = client.sock.getsockname()[1]
+
+    def work() -> Outcome:
+        mine = next(c for c in broker.server.population.connections if c.peer_port == port)
+        outcome = broker.server.dispatcher.process(mine, memoryview(bytearray(frame)))
+        assert_untouched(mine)
+        return outcome
+
+    return broker.call(work)
+
+
+def assert_untouched(connection: Connection) -> None:
+    assert connection.state is ConnectionState.READING
+    assert not connection.outbox
+
+
+def frame_of(request: Message, version: int) -> bytes:
+    return ClientConnection("t").send(request, version)[4:]
+
+
+def test_an_answer(broker: Broker, client: RawClient) -> None:
+    outcome = process(broker, client, frame_of(VERSIONS, 3))
+    assert isinstance(outcome, Encoded)
+
+
+def test_something_parked(broker: Broker, client: RawClient) -> None:
+    topic = broker.create_topic("parked-outcome")
+    outcome = process(broker, client, frame_of(fetch_request(topic, 0, max_wait_ms=60_000), 11))
+    assert outcome is not None and not isinstance(outcome, (Encoded, Close))
+    broker.call(outcome.cancel)
+
+
+@pytest.mark.parametrize("size", [10, 100_000])
+def test_nothing_or_the_end_where_nobody_reads_an_answer(
+    broker: Broker, client: RawClient, size: int
+) -> None:
+    topic = broker.create_topic(f"silent-outcome-{size}")
+    batch = make_batch(bytes(size))
+    assert process(broker, client, frame_of(produce_request(topic, batch, acks=0), 7)) is None
+    refused = frame_of(produce_request("nowhere", batch, acks=0), 7)
+    outcome = process(broker, client, refused)
+    assert isinstance(outcome, Close)
+    assert outcome.reason == "a produce with acks=0 failed with UNKNOWN_TOPIC_OR_PARTITION"
+
+
+def test_the_end_where_nobody_serves(broker: Broker, client: RawClient) -> None:
+    frame = bytearray(frame_of(HeartbeatRequest(group_id="g"), 0))
+    frame[:2] = b"\x7f\0"
+    outcome = process(broker, client, bytes(frame))
+    assert isinstance(outcome, Close)
+    assert outcome.reason == "API key 32512 is not served"
+
+
+def test_a_fault_is_an_outcome_too(broker: Broker, client: RawClient) -> None:
+    whole = process(broker, client, frame_of(VERSIONS, 3))
+    assert isinstance(whole, Encoded)
+    broker.faults.add("truncate", api="API_VERSIONS")
+    outcome = process(broker, client, frame_of(VERSIONS, 3))
+    broker.faults.clear()
+    assert isinstance(outcome, Close)
+    assert bytes(whole).startswith(outcome.last)
+    assert len(outcome.last) == whole.size_bytes // 2
