@@ -44,6 +44,7 @@ from barnabas.server.registry.znodes.store import ZnodeError
 from barnabas.server.replication.fetch_sessions import FetchSessions
 from barnabas.server.replication.hosting import Hosting
 from barnabas.server.replication.replicas import Replicas
+from barnabas.server.requests.access import AllowEverything, Authorizer
 from barnabas.server.requests.metrics import RequestMeter
 from barnabas.server.settings.changes.live import LiveSettings
 from barnabas.server.settings.changes.log_levels import LogLevels
@@ -91,6 +92,7 @@ class Broker:
             lambda: config.max_incremental_fetch_session_cache_slots
         )
         self.turns = Turns()
+        self.authorizer: Authorizer = AllowEverything()
         self.dispatcher = Dispatcher(self)
         config.on_change(self._settings_changed)
         self.live_settings = LiveSettings(self)

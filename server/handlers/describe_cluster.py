@@ -8,7 +8,7 @@
 
 from barnabas.server.core.errors import ApiError
 from barnabas.server.handlers import Versions
-from barnabas.server.handlers.metadata import CLUSTER_OPERATIONS
+from barnabas.server.requests.access import CLUSTER, CLUSTER_OPERATIONS
 from barnabas.server.requests.context import RequestContext
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.describe_cluster import (
@@ -36,7 +36,7 @@ def handle(request: DescribeClusterRequest, context: RequestContext) -> Describe
         brokers=_brokers(context),
     )
     if request.include_cluster_authorized_operations:
-        response.cluster_authorized_operations = CLUSTER_OPERATIONS
+        response.cluster_authorized_operations = context.authorized(CLUSTER_OPERATIONS, CLUSTER)
     return response
 
 

@@ -10,6 +10,12 @@ from barnabas.server.core.turns import Sliced, each
 from barnabas.server.groups.group import Group, GroupState
 from barnabas.server.groups.protocols import metadata_for
 from barnabas.server.handlers import Versions
+from barnabas.server.requests.access import (
+    GROUP_CONFIG_OPERATIONS,
+    GROUP_OPERATIONS,
+    Resource,
+    ResourceKind,
+)
 from barnabas.server.requests.context import RequestContext
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
@@ -21,10 +27,6 @@ from barnabas.wire.messages.describe_groups import (
 )
 
 VERSIONS = Versions(0, 6)
-# Bits of AclOperation that apply to a group: read, delete, describe; in 4.x those of its
-# configs, too: describe and alter.
-GROUP_OPERATIONS = sum(1 << code for code in (3, 6, 8))
-CONFIG_OPERATIONS = sum(1 << code for code in (10, 11))
 
 
 def handle(
@@ -53,9 +55,10 @@ def _describe(
     else:
         answer = _described(group)
     if request.include_authorized_operations and not answer.error_code:
-        answer.authorized_operations = GROUP_OPERATIONS
+        resource = Resource(ResourceKind.GROUP, group_id)
+        answer.authorized_operations = context.authorized(GROUP_OPERATIONS, resource)
         if context.broker.config.release >= 4:
-            answer.authorized_operations |= CONFIG_OPERATIONS
+            answer.authorized_operations |= context.authorized(GROUP_CONFIG_OPERATIONS, resource)
     return answer
 
 

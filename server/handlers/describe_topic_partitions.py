@@ -13,7 +13,7 @@ from barnabas.server.core.errors import ApiError
 from barnabas.server.core.topic_names import name_fault
 from barnabas.server.core.turns import Sliced, each
 from barnabas.server.handlers import Versions
-from barnabas.server.handlers.metadata import TOPIC_OPERATIONS
+from barnabas.server.requests.access import TOPIC_OPERATIONS, Resource, ResourceKind
 from barnabas.server.requests.context import RequestContext
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
@@ -51,10 +51,10 @@ def _page(
             break
         topic = context.broker.metadata.topics.get(name)
         if topic is None:
-            response.topics.append(_unknown(name))
+            response.topics.append(_unknown(name, context))
             continue
         page = topic.partitions[first : first + room]
-        response.topics.append((yield from _topic(topic, page)))
+        response.topics.append((yield from _topic(topic, page, context)))
         room -= len(page)
         if first + len(page) < len(topic.partitions):
             following = first + len(page)
@@ -75,7 +75,7 @@ def _names(request: DescribeTopicPartitionsRequest, context: RequestContext) -> 
 
 
 def _topic(
-    topic: TopicInfo, page: Iterable[PartitionInfo]
+    topic: TopicInfo, page: Iterable[PartitionInfo], context: RequestContext
 ) -> Steps[DescribeTopicPartitionsResponseTopic]:
     partitions = yield from each(page, _partition)
     return DescribeTopicPartitionsResponseTopic(
@@ -83,7 +83,7 @@ def _topic(
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
         partitions=partitions,
-        topic_authorized_operations=TOPIC_OPERATIONS,
+        topic_authorized_operations=_operations(topic.name, context),
     )
 
 
@@ -101,11 +101,15 @@ def _partition(info: PartitionInfo) -> DescribeTopicPartitionsResponsePartition:
     )
 
 
-def _unknown(name: str) -> DescribeTopicPartitionsResponseTopic:
+def _operations(name: str, context: RequestContext) -> int:
+    return context.authorized(TOPIC_OPERATIONS, Resource(ResourceKind.TOPIC, name))
+
+
+def _unknown(name: str, context: RequestContext) -> DescribeTopicPartitionsResponseTopic:
     fault = name_fault(name)
     code = fault.code if fault else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return DescribeTopicPartitionsResponseTopic(
-        error_code=int(code), name=name, topic_authorized_operations=TOPIC_OPERATIONS
+        error_code=int(code), name=name, topic_authorized_operations=_operations(name, context)
     )
 
 

@@ -18,6 +18,13 @@ from barnabas.server.core.errors import REFUSALS, ApiError, code_of
 from barnabas.server.core.topic_names import name_fault
 from barnabas.server.core.turns import Sliced, each
 from barnabas.server.handlers import Versions
+from barnabas.server.requests.access import (
+    CLUSTER,
+    CLUSTER_OPERATIONS,
+    TOPIC_OPERATIONS,
+    Resource,
+    ResourceKind,
+)
 from barnabas.server.requests.context import RequestContext
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
@@ -34,9 +41,6 @@ from barnabas.wire.uuids import ZERO_UUID
 VERSIONS = Versions(0, 13)
 T = TypeVar("T", bound=MetadataResponseTopic)
 RELEASE_OF_KRAFT = 4
-# Bits of AclOperation without an authorizer: everything that applies to the resource (KIP-430).
-CLUSTER_OPERATIONS = sum(1 << code for code in (5, 7, 8, 9, 10, 11, 12))
-TOPIC_OPERATIONS = sum(1 << code for code in (3, 4, 5, 6, 7, 8, 10, 11))
 
 
 def handle(
@@ -128,7 +132,7 @@ def _answer(
         topics=topics,
     )
     if request.include_cluster_authorized_operations:
-        response.cluster_authorized_operations = CLUSTER_OPERATIONS
+        response.cluster_authorized_operations = context.authorized(CLUSTER_OPERATIONS, CLUSTER)
     return response
 
 
@@ -164,7 +168,9 @@ def _asked_topic(
             response.topic_id = asked.topic_id
         return response
     if asked.topic_id not in (ZERO_UUID, topic.topic_id):
-        answer = yield from _described(MetadataResponseTopic, topic, request)
+        answer = yield from _described(
+            MetadataResponseTopic, topic, _operations(topic, request, context)
+        )
         answer.error_code = int(ErrorCode.INCONSISTENT_TOPIC_ID)
         return answer
     return (yield from _topic(topic, request, context))
@@ -180,18 +186,26 @@ class _BuiltTopic(MetadataResponseTopic):
 def _topic(
     topic: TopicInfo, request: MetadataRequest, context: RequestContext
 ) -> Steps[MetadataResponseTopic]:
+    operations = _operations(topic, request, context)
     key = context.api_version, request.include_topic_authorized_operations
     kept: MetadataResponseTopic | None = topic.answers.get(key)
-    if kept is not None:
+    if kept is not None and operations in (None, kept.topic_authorized_operations):
         return kept
-    made = yield from _described(_BuiltTopic, topic, request)
+    made = yield from _described(_BuiltTopic, topic, operations)
     built = yield from MetadataResponse.at(context.api_version).build_element("topics", made)
     made.built = built
     topic.answers[key] = made
     return made
 
 
-def _described(make: type[T], topic: TopicInfo, request: MetadataRequest) -> Steps[T]:
+def _operations(topic: TopicInfo, request: MetadataRequest, context: RequestContext) -> int | None:
+    """What may be done to the topic, if that is asked for."""
+    if not request.include_topic_authorized_operations:
+        return None
+    return context.authorized(TOPIC_OPERATIONS, Resource(ResourceKind.TOPIC, topic.name))
+
+
+def _described(make: type[T], topic: TopicInfo, operations: int | None) -> Steps[T]:
     partitions = yield from each(topic.partitions, _partition)
     response = make(
         name=topic.name,
@@ -199,8 +213,8 @@ def _described(make: type[T], topic: TopicInfo, request: MetadataRequest) -> Ste
         is_internal=topic.is_internal,
         partitions=partitions,
     )
-    if request.include_topic_authorized_operations:
-        response.topic_authorized_operations = TOPIC_OPERATIONS
+    if operations is not None:
+        response.topic_authorized_operations = operations
     return response
 
 

@@ -38,6 +38,7 @@ from barnabas.server.network.connection_states import (
 )
 from barnabas.server.network.outbox import GATHER_BYTES, Outbox
 from barnabas.server.network.outcomes import Close, InTurns, Outcome, Pending
+from barnabas.server.network.principal import ANONYMOUS
 from barnabas.server.network.reactor import watcher
 from barnabas.server.network.read_ahead import ReadAhead
 from barnabas.server.network.request_memory import RequestMemory
@@ -116,6 +117,7 @@ class Connection:
         "parked_fetch",
         "peer_host",
         "peer_port",
+        "principal",
         "software",
     )
 
@@ -132,6 +134,7 @@ class Connection:
         self._channel = channel
         self.listener_name = listener_name
         self.peer_host, self.peer_port = peer
+        self.principal = ANONYMOUS
         # Name and version of the client's library, from ApiVersions.
         self.software = UNKNOWN_SOFTWARE
         self.frames = FrameBuffer(max_frame_bytes)

@@ -11,7 +11,7 @@ import socket
 from collections.abc import Callable
 
 from barnabas.server.core.clock import Clock
-from barnabas.server.network.channel import PlainChannel
+from barnabas.server.network.channel import Channel, PlainChannel
 from barnabas.server.network.connection import Connection
 from barnabas.server.network.connection_quotas import ConnectionQuotas, Limits
 from barnabas.server.network.outcomes import Outcome
@@ -109,12 +109,14 @@ class Listener:
         self,
         loop: asyncio.AbstractEventLoop,
         name: str,
+        security_protocol: str,
         population: Population,
         process: Process,
         clock: Clock,
         on_event: Callable[[str, Connection | None, str], None],
     ) -> None:
         self.name = name
+        self.security_protocol = security_protocol
         self.host = ""
         self.port = 0
         self._loop = loop
@@ -206,6 +208,10 @@ class Listener:
             self._loop.remove_reader(self._socket)
             self._clock.call_later(pause_ms, self.open)
 
+    def _channel(self, sock: socket.socket) -> Channel:
+        """What carries bytes under the listener's security protocol; all are sent in clear yet."""
+        return PlainChannel(sock)
+
     def _take(self, sock: socket.socket) -> None:
         limits = self._population.limits
         try:
@@ -216,7 +222,7 @@ class Listener:
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, limits.send_buffer_bytes)
             host, port = sock.getpeername()[:2]
             connection = Connection(
-                self._loop, PlainChannel(sock), (host, port), self, self.name,
+                self._loop, self._channel(sock), (host, port), self, self.name,
                 limits.max_frame_bytes, self._clock.monotonic_ms,
             )  # fmt: skip
         except OSError:  # the client left between accept and here

@@ -23,7 +23,7 @@ def bind_listeners(broker: "Broker") -> None:
     """
     for endpoint in broker.config.endpoints:
         listener = Listener(
-            asyncio.get_running_loop(), endpoint.listener, broker.population,
+            asyncio.get_running_loop(), endpoint.listener, endpoint.protocol, broker.population,
             broker.dispatcher.process, broker.clock, broker.connection_event,
         )  # fmt: skip
         _bind(listener, endpoint)

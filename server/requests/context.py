@@ -1,8 +1,11 @@
 """What a handler knows besides the request itself."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from barnabas.server.network.connection import Connection
+from barnabas.server.network.principal import Principal
+from barnabas.server.requests.access import Operation, Resource, bits_of
 from barnabas.wire.header import RequestHeader
 
 if TYPE_CHECKING:
@@ -11,7 +14,10 @@ if TYPE_CHECKING:
 
 
 class RequestContext:
-    """One request's surroundings: the broker, the connection it came by, its header."""
+    """One request's surroundings: the broker, the connection it came by, its header.
+
+    And who asks, and what they may do.
+    """
 
     __slots__ = ("broker", "connection", "fault", "header", "received_ns", "request_bytes")
 
@@ -30,6 +36,19 @@ class RequestContext:
     def api_version(self) -> int:
         """The version of the request, and of its response."""
         return self.header.api_version
+
+    @property
+    def principal(self) -> Principal:
+        """Who asks."""
+        return self.connection.principal
+
+    def may(self, operation: Operation, resource: Resource) -> bool:
+        """Whether who asks may do that."""
+        return self.broker.authorizer.may(self.connection.principal, operation, resource)
+
+    def authorized(self, operations: Iterable[Operation], resource: Resource) -> int:
+        """Those of the operations that who asks may do, as the bits of an answer."""
+        return bits_of(each for each in operations if self.may(each, resource))
 
     @property
     def listener_name(self) -> str:
