@@ -46,8 +46,6 @@ class BuildCompiled(build_ext):
         from mypyc.build import mypycify
 
         subprocess.run(["scripts/importroot"], cwd=ROOT, check=True)
-        project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-        modules = [name.replace(".", "/") for name in project["tool"]["barnabas"]["compiled"]]
         extensions: list[Extension] = mypycify(
             [
                 # Types were checked by scripts/typecheck; here some dependencies are missing.
@@ -55,7 +53,7 @@ class BuildCompiled(build_ext):
                 "--ignore-missing-imports",
                 "--follow-imports=silent",
                 "--cache-dir=build/mypyc/cache",
-                *(f"build/importroot/barnabas/{module}.py" for module in modules),
+                *(f"build/importroot/barnabas/{source}" for source in compiled_sources()),
             ],
             opt_level="2",
             debug_level="0",
@@ -71,6 +69,17 @@ class BuildCompiled(build_ext):
         builder.ensure_finalized()
         builder.run()
         self.extensions = builder.extensions
+
+
+def compiled_sources() -> list[str]:
+    """What pyproject.toml names, as files: modules, and the modules of folders."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    found = []
+    for name in project["tool"]["barnabas"]["compiled"]:
+        place = ROOT / name.replace(".", "/")
+        files = sorted(place.glob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
+        found += [str(file.relative_to(ROOT)) for file in files if file.name != "__init__.py"]
+    return found
 
 
 setup(
