@@ -9,7 +9,7 @@ from struct import Struct
 from typing import Final
 
 from barnabas.storage.batch.header import LOG_OVERHEAD, V0_HEADER_BYTES, BatchHeader, parse_header
-from barnabas.storage.disk.open_files import Pread, read_fully
+from barnabas.storage.disk.open_files import OpenFile
 from barnabas.storage.errors import CorruptBatch
 
 CHUNK_BYTES: Final = 1 << 20
@@ -21,7 +21,7 @@ FoundBatch = tuple[int, BatchHeader, bytes]
 
 
 def read_batches(
-    pread: Pread, fd: int, position: int, end: int, chunk_bytes: int = CHUNK_BYTES
+    file: OpenFile, position: int, end: int, chunk_bytes: int = CHUNK_BYTES
 ) -> Iterator[FoundBatch]:
     """Every whole batch in [position, end) of a file, with its bytes.
 
@@ -30,7 +30,7 @@ def read_batches(
     """
     while position < end:
         wanted = min(chunk_bytes, end - position)
-        chunk = read_fully(pread, fd, position, wanted)
+        chunk = file.read_fully(wanted, position)
         if len(chunk) < wanted:
             end = position + len(chunk)
         used = 0

@@ -16,11 +16,10 @@ from barnabas.storage.disk.fs import (
     READ,
     Buffer,
     FileSystem,
-    pwrite_all,
     remove_path,
     sync_directory,
 )
-from barnabas.storage.disk.open_files import FileCache
+from barnabas.storage.disk.open_files import FileCache, OpenFile
 from barnabas.storage.errors import CorruptBatch
 from barnabas.storage.file_names import CLEANED, SEGMENT_EXTENSIONS, segment_path
 from barnabas.storage.segment.segment import Segment
@@ -75,8 +74,7 @@ class CleanedSegment:
     def _write(self) -> None:
         if self._pending:
             position = self._extent.size_bytes - self._pending_bytes
-            fd = self.segment.log_file.open().fd
-            pwrite_all(self._fs, fd, b"".join(self._pending), position)
+            self.segment.log_file.open().write(b"".join(self._pending), position)
             self._pending.clear()
             self._pending_bytes = 0
 
@@ -101,15 +99,12 @@ class CleanedSegment:
 
 def read_extent(fs: FileSystem, path: str, base_offset: int, chunk_bytes: int) -> Extent:
     """What a `.log` file holds, batch by batch; raises CorruptBatch and OSError."""
-    fd = fs.open(path, READ, 0)
-    try:
-        size, records, last_offset = fs.fstat(fd).st_size, 0, base_offset - 1
-        for _, header, chunk in read_batches(fs.pread, fd, 0, size, chunk_bytes):
-            check_crc(chunk, header)
-            if header.last_offset <= last_offset:
-                raise CorruptBatch(f"{path}: offsets do not rise", offset=header.last_offset)
-            records += header.record_count if header.magic >= MAGIC_V2 else 1
-            last_offset = header.last_offset
-        return Extent(size, records, last_offset)
-    finally:
-        fs.close(fd)
+    file = OpenFile(fs, fs.open(path, READ, 0))
+    size, records, last_offset = file.size_bytes(), 0, base_offset - 1
+    for _, header, chunk in read_batches(file, 0, size, chunk_bytes):
+        check_crc(chunk, header)
+        if header.last_offset <= last_offset:
+            raise CorruptBatch(f"{path}: offsets do not rise", offset=header.last_offset)
+        records += header.record_count if header.magic >= MAGIC_V2 else 1
+        last_offset = header.last_offset
+    return Extent(size, records, last_offset)

@@ -31,6 +31,7 @@ from barnabas.storage.compaction.job import (
 )
 from barnabas.storage.compaction.offset_map import OffsetMap
 from barnabas.storage.disk.fs import READ, FileSystem
+from barnabas.storage.disk.open_files import OpenFile
 from barnabas.storage.file_names import INDEX, LOG, TIME_INDEX, segment_path
 from barnabas.storage.segment.transaction_index import AbortedTransaction
 
@@ -186,11 +187,9 @@ class Compaction:
         """The batches of a source, which is open for only as long as they are asked for."""
         self._read_bytes += source.size_bytes
         fs, chunk_bytes = self._fs, self._job.read_bytes
-        fd = fs.open(segment_path(self._job.directory, source.base_offset, LOG), READ, 0)
-        try:
-            yield from read_batches(fs.pread, fd, 0, source.size_bytes, chunk_bytes)
-        finally:
-            fs.close(fd)
+        path = segment_path(self._job.directory, source.base_offset, LOG)
+        file = OpenFile(fs, fs.open(path, READ, 0))
+        yield from read_batches(file, 0, source.size_bytes, chunk_bytes)
 
 
 def _keys_of(

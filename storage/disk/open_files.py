@@ -9,12 +9,11 @@ that is being sent.
 
 import errno
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from threading import get_ident
 from typing import Final
 
-from barnabas.storage.disk.fs import READ_WRITE, FileSystem
+from barnabas.storage.disk.fs import READ_WRITE, Buffer, FileSystem
 from barnabas.storage.errors import is_out_of_descriptors
 
 DEFAULT_CAPACITY: Final = 512
@@ -22,20 +21,65 @@ FEWEST: Final = 8
 """So many are kept open whatever happens: whoever opens a file may be reading from others."""
 EXISTING: Final = READ_WRITE & ~os.O_CREAT
 
-Pread = Callable[[int, int, int], bytes]
-
 
 class OpenFile:
-    """A descriptor that closes itself with the last reference to it."""
+    """A descriptor that closes itself with the last reference to it.
 
-    __slots__ = ("_close", "fd")
+    Whoever reads or writes does it through this object, and so refers to it until the call has
+    ended. A bare descriptor is closed as soon as the cache gives its place to another file, and
+    its number is the next file's: compiled code lets go of an object at its last mention.
+    """
+
+    __slots__ = ("_fs", "_pread", "_pwrite", "fd")
 
     def __init__(self, fs: FileSystem, fd: int) -> None:
         self.fd = fd
-        self._close = fs.close
+        self._fs = fs
+        self._pread = fs.pread
+        self._pwrite = fs.pwrite
 
     def __del__(self) -> None:
-        self._close(self.fd)
+        self._fs.close(self.fd)
+
+    def read(self, size: int, position: int) -> bytes:
+        """Up to `size` bytes from `position` on, as one call gives them."""
+        return self._pread(self.fd, size, position)
+
+    def read_fully(self, size: int, position: int) -> bytes:
+        """`size` bytes from `position` on, fewer only where the file ends."""
+        data = self._pread(self.fd, size, position)
+        if len(data) == size or not data:
+            return data
+        chunks = [data]
+        done = len(data)
+        while done < size and (data := self._pread(self.fd, size - done, position + done)):
+            chunks.append(data)
+            done += len(data)
+        return b"".join(chunks)
+
+    def write(self, data: Buffer, position: int) -> None:
+        """Write all of `data` at `position`."""
+        size = len(data)
+        written = self._pwrite(self.fd, data, position)
+        if written != size:
+            self._write_rest(memoryview(data)[written:], position + written)
+
+    def _write_rest(self, rest: memoryview, position: int) -> None:
+        while rest:
+            written = self._pwrite(self.fd, rest, position)
+            rest, position = rest[written:], position + written
+
+    def size_bytes(self) -> int:
+        """The file's length."""
+        return self._fs.fstat(self.fd).st_size
+
+    def truncate(self, size: int) -> None:
+        """Let the file have `size` bytes."""
+        self._fs.ftruncate(self.fd, size)
+
+    def sync(self) -> None:
+        """Wait until what was written is on the disk."""
+        self._fs.fsync(self.fd)
 
 
 class CachedFile:
@@ -65,7 +109,7 @@ class CachedFile:
 
     def size(self) -> int:
         """The file's length in bytes."""
-        return self._cache.fs.fstat(self.open().fd).st_size
+        return self.open().size_bytes()
 
     def rename(self, path: str) -> None:
         """Move the file; an open descriptor stays valid."""
@@ -152,11 +196,10 @@ class FileSlice:
     The bytes stay readable for as long as the slice exists, even when the segment is deleted.
     """
 
-    __slots__ = ("_file", "_pread", "position", "size")
+    __slots__ = ("_file", "position", "size")
 
-    def __init__(self, fs: FileSystem, file: OpenFile, position: int, size: int) -> None:
+    def __init__(self, file: OpenFile, position: int, size: int) -> None:
         self._file = file
-        self._pread = fs.pread
         self.position = position
         self.size = size
 
@@ -173,17 +216,4 @@ class FileSlice:
 
     def read(self) -> bytes:
         """All of the slice's bytes."""
-        return read_fully(self._pread, self.fd, self.position, self.size)
-
-
-def read_fully(pread: Pread, fd: int, position: int, size: int) -> bytes:
-    """`size` bytes from `position` on, fewer only where the file ends."""
-    data = pread(fd, size, position)
-    if len(data) == size or not data:
-        return data
-    chunks = [data]
-    done = len(data)
-    while done < size and (data := pread(fd, size - done, position + done)):
-        chunks.append(data)
-        done += len(data)
-    return b"".join(chunks)
+        return self._file.read_fully(self.size, self.position)

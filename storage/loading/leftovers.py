@@ -22,10 +22,12 @@ leaves something that the table sees in the same way.
 """
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Final
 
 from barnabas.storage.batch.reader import read_batches
 from barnabas.storage.disk.fs import READ, FileSystem, remove_path
+from barnabas.storage.disk.open_files import OpenFile
 from barnabas.storage.errors import CorruptBatch
 from barnabas.storage.file_names import (
     CLEANED,
@@ -121,14 +123,11 @@ class _CleanUp:
     def _next_offset(self, base_offset: int, suffix: str) -> int:
         """Where a segment ends, as far as its batches are sound: recovery cuts the rest."""
         fs, next_offset = self._fs, base_offset
-        fd = fs.open(segment_path(self._directory, base_offset, LOG, suffix), READ, 0)
-        try:
-            for _, header, _ in read_batches(fs.pread, fd, 0, fs.fstat(fd).st_size):
+        path = segment_path(self._directory, base_offset, LOG, suffix)
+        file = OpenFile(fs, fs.open(path, READ, 0))
+        with suppress(CorruptBatch):
+            for _, header, _ in read_batches(file, 0, file.size_bytes()):
                 next_offset = header.next_offset
-        except CorruptBatch:
-            pass
-        finally:
-            fs.close(fd)
         return next_offset
 
 

@@ -65,8 +65,7 @@ def _replay(producers: ProducerState, segment: Segment, start: int, end: int) ->
 def _replay_batches(
     producers: ProducerState, segment: Segment, position: int, start: int, end: int
 ) -> None:
-    pread, fd = segment.files.fs.pread, segment.log_file.open().fd
-    for _, header, chunk in read_batches(pread, fd, position, segment.size_bytes):
+    for _, header, chunk in read_batches(segment.log_file.open(), position, segment.size_bytes):
         if header.base_offset >= end:
             return
         if header.has_producer_id and header.last_offset >= start:

@@ -138,7 +138,6 @@ class Recovery:
         """From the batches themselves, as far as they are batches."""
         for segment in self.segments:
             with suppress(CorruptBatch):
-                fd = segment.log_file.open().fd
-                for _, header, _ in read_batches(self.files.fs.pread, fd, 0, segment.size_bytes):
+                for _, header, _ in read_batches(segment.log_file.open(), 0, segment.size_bytes):
                     if header.partition_leader_epoch > self.epochs.latest_epoch:
                         self.epochs.assign(header.partition_leader_epoch, header.base_offset)

@@ -42,7 +42,7 @@ class Flush:
         May be called again after that: what has been synced is let go of.
         """
         while self.open_files:
-            self.fs.fsync(self.open_files[-1].fd)
+            self.open_files[-1].sync()
             self.open_files.pop()
         for path in self.paths:
             with suppress(FileNotFoundError):  # deleted in the meantime

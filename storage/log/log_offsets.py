@@ -58,9 +58,8 @@ class LogOffsets(LogRead):
             found = segment.time_index.lookup(timestamp_ms)[1]
         start = self._locate(segment, max(found, self.log_start_offset))
         position = segment.size_bytes if start is None else start[0]
-        fd = segment.log_file.open().fd
         for _, header, chunk in read_batches(
-            self.fs.pread, fd, position, segment.size_bytes, _SEARCH_CHUNK_BYTES
+            segment.log_file.open(), position, segment.size_bytes, _SEARCH_CHUNK_BYTES
         ):
             if header.max_timestamp < timestamp_ms or header.last_offset < self.log_start_offset:
                 continue
@@ -78,8 +77,7 @@ class LogOffsets(LogRead):
                 return None
             found = self._locate(best, offset)
             position = best.size_bytes if found is None else found[0]
-            fd = best.log_file.open().fd
-            for _, header, chunk in read_batches(self.fs.pread, fd, position, best.size_bytes):
+            for _, header, chunk in read_batches(best.log_file.open(), position, best.size_bytes):
                 if header.max_timestamp == timestamp:
                     return _first_with(header, chunk, timestamp)
         except OSError as error:

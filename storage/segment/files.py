@@ -111,7 +111,7 @@ class SegmentFiles:
     def slice(self, position: int, size: int) -> FileSlice:
         """A stretch of the `.log` file to send."""
         file = self.log_file
-        return FileSlice(self.files.fs, file.opened or file.open(), position, size)
+        return FileSlice(file.opened or file.open(), position, size)
 
     def files_to_sync(self) -> list[OpenFile]:
         """Write out what is still in memory; the files to sync so that it is durable."""
@@ -130,7 +130,7 @@ class SegmentFiles:
         if self.exists:
             files, changes = self.files_to_sync(), self.changes()
             for file in files:
-                self.files.fs.fsync(file.fd)
+                file.sync()
             self.synced(changes)
 
     def changes(self) -> Changes:
@@ -154,7 +154,7 @@ class SegmentFiles:
     def cut(self, position: int) -> None:
         """Let the `.log` file end at `position`."""
         if self.log_file.size() != position:
-            self.files.fs.ftruncate(self.log_file.open().fd, position)
+            self.log_file.open().truncate(position)
         self.size_bytes = position
 
     def close(self) -> None:

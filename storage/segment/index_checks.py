@@ -21,10 +21,9 @@ _SAMPLES = 64
 
 def check_offset_entry(segment: Segment, offset: int, position: int) -> None:
     """Does a batch lie at this position that ends at or before this offset?"""
-    fd = segment.log_file.open().fd
-    pread, end = segment.files.fs.pread, segment.size_bytes
+    opened, end = segment.log_file.open(), segment.size_bytes
     try:
-        batches = read_batches(pread, fd, max(position, 0), end, _CHUNK_BYTES)
+        batches = read_batches(opened, max(position, 0), end, _CHUNK_BYTES)
         is_credible = position >= 0 and next(batches)[1].last_offset <= offset
     except (CorruptBatch, StopIteration):
         is_credible = False
@@ -67,8 +66,8 @@ def check_largest_timestamp(segment: Segment, timestamp: int, offset: int) -> No
 def _timestamps(segment: Segment, start: int) -> Iterator[int]:
     """Largest timestamps of the batches from a position on, or of enough of them."""
     log = segment.log_file.open()  # held: looking into the index may take its place in the cache
-    pread, end = segment.files.fs.pread, segment.size_bytes
-    for position, header, _ in read_batches(pread, log.fd, start, end, _WALK_CHUNK_BYTES):
+    end = segment.size_bytes
+    for position, header, _ in read_batches(log, start, end, _WALK_CHUNK_BYTES):
         yield header.max_timestamp
         if position >= start + _WALKED_BYTES:
             break
@@ -78,8 +77,8 @@ def _timestamps(segment: Segment, start: int) -> Iterator[int]:
     first = index.find_floor(1, start + _WALKED_BYTES)[0] + 1
     for slot in range(first, index.count, max((index.count - first) // _SAMPLES, 1)):
         place = index.entry(slot)[1]
-        yield next(read_batches(pread, log.fd, place, end, _CHUNK_BYTES))[1].max_timestamp
-    for _, header, _ in read_batches(pread, log.fd, index.last_position, end, _WALK_CHUNK_BYTES):
+        yield next(read_batches(log, place, end, _CHUNK_BYTES))[1].max_timestamp
+    for _, header, _ in read_batches(log, index.last_position, end, _WALK_CHUNK_BYTES):
         yield header.max_timestamp
 
 
@@ -128,8 +127,7 @@ def _agrees(segment: Segment, entry: AbortedTransaction, opened_at: int | None) 
     """Is this the transaction that was open where the segment begins, or one behind it?"""
     if entry.first_offset < segment.base_offset or opened_at is None:
         return opened_at == entry.first_offset or entry.first_offset >= segment.base_offset
-    fd = segment.log_file.open().fd
-    for _, header, _ in read_batches(segment.files.fs.pread, fd, 0, segment.size_bytes):
+    for _, header, _ in read_batches(segment.log_file.open(), 0, segment.size_bytes):
         if header.base_offset >= entry.first_offset:
             return False
         if header.is_control and header.producer_id == entry.producer_id:
@@ -141,6 +139,5 @@ def _batch_at(segment: Segment, offset: int) -> BatchHeader | None:
     found = segment.locate(offset)
     if found is None:
         return None
-    fd = segment.log_file.open().fd
-    pread, end = segment.files.fs.pread, segment.size_bytes
-    return next(read_batches(pread, fd, found[0], end, _CHUNK_BYTES))[1]
+    opened, end = segment.log_file.open(), segment.size_bytes
+    return next(read_batches(opened, found[0], end, _CHUNK_BYTES))[1]

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Any, ClassVar, Final
 
-from barnabas.storage.disk.open_files import CachedFile, FileCache, read_fully
+from barnabas.storage.disk.open_files import CachedFile, FileCache
 from barnabas.storage.errors import CorruptIndex
 
 Unpack = Callable[[bytes | bytearray, int], tuple[Any, ...]]
@@ -88,7 +88,7 @@ class IndexFile:
         return low
 
     def _read_slot(self, slot: int) -> bytes:
-        return self.fs.pread(self.file.open().fd, self.ENTRY.size, slot * self.ENTRY.size)
+        return self.file.open().read(self.ENTRY.size, slot * self.ENTRY.size)
 
     def entry(self, slot: int) -> tuple[int, ...]:
         """The fields of one entry as they are stored."""
@@ -102,7 +102,7 @@ class IndexFile:
         width = self.ENTRY.size
         data = b""
         if self._written:
-            data = read_fully(self.fs.pread, self.file.open().fd, 0, self._written * width)
+            data = self.file.open().read_fully(self._written * width, 0)
         data += bytes(self._tail)
         return [self.ENTRY.unpack_from(data, slot * width) for slot in range(self.count)]
 
@@ -123,19 +123,19 @@ class IndexFile:
     def _find_floor_in_file(self, field: int, target: int) -> tuple[int, tuple[int, ...] | None]:
         """Halve the pages until one holds the entry; a short file is a single page."""
         file = self.file
-        fd = (file.opened or file.open()).fd
+        opened = file.opened or file.open()
         file.used = True
-        width, unpack, pread = self.ENTRY.size, self.ENTRY.unpack_from, self.fs.pread
+        width, unpack = self.ENTRY.size, self.ENTRY.unpack_from
         per_page = PAGE_BYTES // width
         low, high = 0, self._written
         while high - low > per_page:
             pages = -(-(high - low) // per_page)
             first = low + (pages >> 1) * per_page
-            if unpack(pread(fd, width, first * width), 0)[field] <= target:
+            if unpack(opened.read(width, first * width), 0)[field] <= target:
                 low = first
             else:
                 high = first
-        page = pread(fd, (high - low) * width, low * width)
+        page = opened.read((high - low) * width, low * width)
         slot = floor_slot(page, high - low, width, unpack, field, target)
         if slot < 0:
             return -1, None
@@ -145,14 +145,11 @@ class IndexFile:
         """Write the tail to the file."""
         if not self._tail:
             return
-        fd = (self.file.opened or self.file.create()).fd
         position = self._written * self.ENTRY.size
-        rest = memoryview(bytes(self._tail))
-        end = max(self._file_bytes, position + len(rest)) if self._file_bytes >= 0 else -1
+        tail = bytes(self._tail)
+        end = max(self._file_bytes, position + len(tail)) if self._file_bytes >= 0 else -1
         self._file_bytes = -1
-        while rest:
-            done = self.fs.pwrite(fd, rest, position)
-            rest, position = rest[done:], position + done
+        (self.file.opened or self.file.create()).write(tail, position)
         self._written = self.count
         self._tail.clear()
         self._file_bytes = end
@@ -169,8 +166,8 @@ class IndexFile:
         if self._file_bytes == size:
             return changes
         opened = self.file.create()
-        if self.fs.fstat(opened.fd).st_size != size:
-            self.fs.ftruncate(opened.fd, size)
+        if opened.size_bytes() != size:
+            opened.truncate(size)
             self.writes += 1
             changes = True
         self._file_bytes = size
@@ -185,7 +182,7 @@ class IndexFile:
         else:
             self._tail.clear()
             self._written = count
-            self.fs.ftruncate(self.file.create().fd, count * self.ENTRY.size)
+            self.file.create().truncate(count * self.ENTRY.size)
             self._file_bytes = count * self.ENTRY.size
             self.writes += 1
         self.count = count

@@ -95,7 +95,7 @@ class OffsetIndex(IndexFile):
         if start < 0:
             start = 0
         file = self.file
-        window = self.fs.pread((file.opened or file.open()).fd, _WINDOW_BYTES, start * _ENTRY_BYTES)
+        window = (file.opened or file.open()).read(_WINDOW_BYTES, start * _ENTRY_BYTES)
         if len(window) < _WINDOW_BYTES or _unpack(window)[0] > target:
             return self.lookup(offset)[1]
         low, high = 1, _WINDOW_ENTRIES

@@ -28,7 +28,7 @@ def recover_segment(
     Batches that reach `end_offset`, where the next segment begins, are cut too and not counted:
     a truncation had taken them away, and a power cut has brought them back.
     """
-    size = segment.files.fs.fstat(segment.log_file.open().fd).st_size
+    size = segment.log_file.size()
     segment.reset_indexes()
     segment.size_bytes = 0
     try:
@@ -55,9 +55,8 @@ def recover_segment(
 
 
 def _valid_batches(segment: Segment, size: int) -> Iterator[FoundBatch]:
-    fs = segment.files.fs
     last_offset = segment.base_offset - 1
-    for found in read_batches(fs.pread, segment.log_file.open().fd, 0, size):
+    for found in read_batches(segment.log_file.open(), 0, size):
         _, header, chunk = found
         if not crc_is_valid(chunk, header):
             raise CorruptBatch("wrong CRC", offset=header.base_offset)
@@ -81,9 +80,8 @@ def rebuild_indexes(segment: Segment) -> None:
     """Make the offset and time index anew from the batch headers; CorruptBatch if they are bad."""
     end = segment.size_bytes
     segment.reset_offset_and_time_index()
-    fd = segment.log_file.open().fd
     try:
-        for position, header, _ in read_batches(segment.files.fs.pread, fd, 0, end):
+        for position, header, _ in read_batches(segment.log_file.open(), 0, end):
             last_offset = header.last_offset
             segment.note_batch(
                 position, header.size_bytes, last_offset, header.max_timestamp, last_offset

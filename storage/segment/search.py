@@ -30,7 +30,7 @@ class SegmentSearch(SegmentFiles):
     that one. Nothing reaches `tail_offset` while it is not known.
     """
 
-    __slots__ = ("_pread", "first_timestamp", "tail_offset", "tail_position")
+    __slots__ = ("first_timestamp", "tail_offset", "tail_position")
 
     def __init__(
         self,
@@ -42,7 +42,6 @@ class SegmentSearch(SegmentFiles):
         has_aborted: bool,
     ) -> None:
         super().__init__(files, directory, base_offset, index_bytes, suffix, has_aborted)
-        self._pread = files.fs.pread
         self.first_timestamp = UNKNOWN
         self.tail_offset = base_offset
         self.tail_position = 0
@@ -62,11 +61,11 @@ class SegmentSearch(SegmentFiles):
                 raise self._misled(position, position)
         start = position
         file = self.log_file
-        fd = (file.opened or file.open()).fd
+        opened = file.opened or file.open()
         file.used = True
-        pread, end, wanted = self._pread, self.size_bytes, _ONE_HEADER_BYTES
+        end, wanted = self.size_bytes, _ONE_HEADER_BYTES
         while position < end:
-            chunk = pread(fd, wanted, position)
+            chunk = opened.read(wanted, position)
             if len(chunk) < _LOCATE_BYTES:
                 chunk = chunk.ljust(_LOCATE_BYTES, b"\0")
             at, limit = 0, len(chunk) - _LOCATE_BYTES
@@ -104,17 +103,16 @@ class SegmentSearch(SegmentFiles):
         start = self.offset_index.lookup(self.base_offset + MAX_RELATIVE_OFFSET)[1]
         next_offset = self.base_offset
         if self.size_bytes:
-            fd = self.log_file.open().fd
-            for _, header, _ in read_batches(self._pread, fd, start, self.size_bytes, 64 << 10):
+            opened = self.log_file.open()
+            for _, header, _ in read_batches(opened, start, self.size_bytes, 64 << 10):
                 next_offset = header.next_offset
         return next_offset
 
     def read_first_timestamp(self) -> int:
         """Largest timestamp of the first batch, read once; -1 if there is none."""
         if self.first_timestamp == UNKNOWN:
-            fd = self.log_file.open().fd if self.size_bytes else -1
-            found = next(read_batches(self._pread, fd, 0, self.size_bytes, 4096), None)
-            if found is None:
+            if not self.size_bytes:
                 return NO_TIMESTAMP
+            found = next(read_batches(self.log_file.open(), 0, self.size_bytes, 4096))
             self.first_timestamp = found[1].max_timestamp
         return self.first_timestamp

@@ -21,7 +21,6 @@ class Segment(SegmentSearch):
     """A `.log` file with its offset, time and transaction index."""
 
     __slots__ = (
-        "_pwrite",
         "bytes_since_index_entry",
         "created_ms",
         "index_interval_bytes",
@@ -46,7 +45,6 @@ class Segment(SegmentSearch):
         super().__init__(
             files, directory, base_offset, config.segment_index_bytes, suffix, has_aborted
         )
-        self._pwrite = files.fs.pwrite
         self.index_interval_bytes = config.index_interval_bytes
         self.roll_jitter_ms = roll_jitter_ms
         self.created_ms = created_ms
@@ -95,10 +93,8 @@ class Segment(SegmentSearch):
         """Write one batch; `timestamp` is its largest, found in the batch ending `at_offset`."""
         position = self.size_bytes
         opened = self.log_file.opened or self._open_to_append()
+        opened.write(data, position)
         size = len(data)
-        written = self._pwrite(opened.fd, data, position)
-        if written != size:
-            self._write_rest(opened.fd, memoryview(data)[written:], position + written)
         self.note_batch(position, size, last_offset, timestamp, at_offset)
         self.tail_offset, self.tail_position = first_offset, position
 
@@ -106,7 +102,7 @@ class Segment(SegmentSearch):
         """Write a set of batches that lie back to back from the start of `data`."""
         start = self.size_bytes
         opened = self.log_file.opened or self._open_to_append()
-        self._write_rest(opened.fd, memoryview(data), start)
+        opened.write(data, start)
         for header in headers:
             last = header.last_offset
             self.note_batch(
@@ -149,11 +145,6 @@ class Segment(SegmentSearch):
             self.exists = True
         return opened
 
-    def _write_rest(self, fd: int, rest: memoryview, position: int) -> None:
-        while rest:
-            written = self._pwrite(fd, rest, position)
-            rest, position = rest[written:], position + written
-
     def can_hold(self, offset: int) -> bool:
         """Whether the offset fits the four bytes an index entry has for it."""
         return 0 <= offset - self.base_offset <= MAX_RELATIVE_OFFSET
@@ -181,8 +172,7 @@ class Segment(SegmentSearch):
         if self.size_bytes:
             found = self.locate(index.last_offset)
             start = self.size_bytes if found is None else found[0]
-            fd = self.log_file.open().fd
-            for _, header, _ in read_batches(self._pread, fd, start, self.size_bytes):
+            for _, header, _ in read_batches(self.log_file.open(), start, self.size_bytes):
                 if header.max_timestamp > self.max_timestamp:
                     self.max_timestamp = header.max_timestamp
                     self.max_timestamp_offset = header.last_offset

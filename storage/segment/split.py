@@ -8,7 +8,6 @@ carries the rest through. Source: Kafka's LocalLog.splitOverflowedSegment.
 
 from barnabas.storage.batch.reader import read_batches
 from barnabas.storage.disk.fs import REPLACE, sync_directory, write_all
-from barnabas.storage.disk.open_files import read_fully
 from barnabas.storage.errors import CorruptBatch, CorruptIndex
 from barnabas.storage.file_names import CLEANED, LOG, SWAP, segment_path
 from barnabas.storage.segment.offset_index import MAX_RELATIVE_OFFSET
@@ -45,8 +44,7 @@ def _last_offset(segment: Segment) -> int:
         start = 0
     last_offset = segment.base_offset
     try:
-        fd = segment.log_file.open().fd
-        for _, header, _ in read_batches(segment.files.fs.pread, fd, start, segment.size_bytes):
+        for _, header, _ in read_batches(segment.log_file.open(), start, segment.size_bytes):
             last_offset = header.last_offset
     except CorruptBatch:
         pass  # as far as it goes; recovery cuts the rest
@@ -57,8 +55,7 @@ def _pieces(segment: Segment) -> list[Piece]:
     """The last one takes along whatever is no batch at the end."""
     starts = [(segment.base_offset, 0)]
     try:
-        fd = segment.log_file.open().fd
-        for place, header, _ in read_batches(segment.files.fs.pread, fd, 0, segment.size_bytes):
+        for place, header, _ in read_batches(segment.log_file.open(), 0, segment.size_bytes):
             if header.last_offset - starts[-1][0] > MAX_RELATIVE_OFFSET:
                 starts.append((header.base_offset, place))
     except CorruptBatch:
@@ -74,7 +71,7 @@ def _copy(segment: Segment, piece: Piece, path: str) -> None:
     try:
         while position < end:
             wanted = min(_COPY_BYTES, end - position)
-            data = read_fully(fs.pread, segment.log_file.open().fd, position, wanted)
+            data = segment.log_file.open().read_fully(wanted, position)
             if not data:
                 break
             write_all(fs, fd, data)

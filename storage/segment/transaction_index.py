@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import Final
 
-from barnabas.storage.disk.open_files import CachedFile, FileCache, read_fully
+from barnabas.storage.disk.open_files import CachedFile, FileCache
 from barnabas.storage.errors import CorruptIndex
 
 ENTRY: Final = Struct(">hqqqq")
@@ -46,7 +46,7 @@ class TransactionIndex:
 
     def _read(self) -> list[AbortedTransaction]:
         size = self.file.size()
-        data = read_fully(self.fs.pread, self.file.open().fd, 0, size - size % ENTRY.size)
+        data = self.file.open().read_fully(size - size % ENTRY.size, 0)
         entries = []
         for version, *fields in ENTRY.iter_unpack(data):
             if version != 0:
@@ -65,26 +65,22 @@ class TransactionIndex:
         packed = ENTRY.pack(
             0, entry.producer_id, entry.first_offset, entry.last_offset, entry.last_stable_offset
         )
-        position = len(entries) * ENTRY.size
-        rest = memoryview(packed)
-        fd = self.file.create().fd
+        opened = self.file.create()
         self.exists = True
-        while rest:
-            done = self.fs.pwrite(fd, rest, position)
-            rest, position = rest[done:], position + done
+        opened.write(packed, len(entries) * ENTRY.size)
         entries.append(entry)
 
     def truncate_to(self, offset: int) -> None:
         """Drop the transactions whose marker is at or above `offset`."""
         kept = [entry for entry in self.entries() if entry.last_offset < offset]
         if len(kept) < len(self.entries()):
-            self.fs.ftruncate(self.file.open().fd, len(kept) * ENTRY.size)
+            self.file.open().truncate(len(kept) * ENTRY.size)
             self._entries = kept
 
     def reset(self) -> None:
         """Drop everything, also what cannot be read or is gone."""
         if self.exists:
-            self.fs.ftruncate(self.file.create().fd, 0)
+            self.file.create().truncate(0)
         self._entries = []
 
     def collect(self, fetch_offset: int, upper_bound: int, found: list[AbortedTransaction]) -> bool:

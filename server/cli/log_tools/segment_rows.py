@@ -18,6 +18,8 @@ from barnabas.storage.batch.control_records import (
 from barnabas.storage.batch.header import BatchHeader, crc_is_valid
 from barnabas.storage.batch.reader import read_batches
 from barnabas.storage.batch.records import Record, decode_batch
+from barnabas.storage.disk.fs import REAL
+from barnabas.storage.disk.open_files import OpenFile
 from barnabas.storage.errors import StorageError
 
 Row = dict[str, Any]
@@ -41,18 +43,16 @@ def log_rows(file: LogFile, options: Options) -> Iterator[Row]:
     """The rows of a `.log` file; the last one an `error` if it does not end with a batch."""
     topic = file.topic if options.topic is None else options.topic
     shown = RecordView(topic, options)
-    fd = os.open(file.path, os.O_RDONLY)
+    opened = OpenFile(REAL, os.open(file.path, os.O_RDONLY))
     position = 0
     try:
-        for position, header, chunk in read_batches(os.pread, fd, 0, os.fstat(fd).st_size):
+        for position, header, chunk in read_batches(opened, 0, opened.size_bytes()):
             end = position + header.size_bytes
             if header.last_offset >= options.offset:
                 yield from _batch_rows(position, header, chunk, shown)
             position = end
     except StorageError as error:
         yield {"type": "error", "position": position, "reason": error.reason}
-    finally:
-        os.close(fd)
 
 
 def _batch_rows(

@@ -17,6 +17,8 @@ from barnabas.server.cli.log_tools.verify_records import (
 from barnabas.storage.batch.header import MAGIC_V2, BatchHeader
 from barnabas.storage.batch.reader import read_batches
 from barnabas.storage.directory.partition_metadata import read_topic_id
+from barnabas.storage.disk.fs import REAL
+from barnabas.storage.disk.open_files import OpenFile
 from barnabas.storage.errors import CorruptBatch, CorruptCheckpoint
 from barnabas.storage.file_names import CLEANED, SWAP
 from barnabas.storage.producers.leader_epochs import parse_epochs
@@ -110,11 +112,8 @@ class PartitionCheck:
         yield from self._producers.begin_segment(base)
         checks = self._checks(base, is_closed=is_closed)
         self.next_offset = max(self.next_offset, base)
-        fd = os.open(file.path, os.O_RDONLY)
-        try:
-            yield from self._walk(file, fd, checks)
-        finally:
-            os.close(fd)
+        opened = OpenFile(REAL, os.open(file.path, os.O_RDONLY))
+        yield from self._walk(file, opened, checks)
         is_empty = file.path.stat().st_size == 0
         self._is_compacted |= is_closed and is_empty
         if is_closed or not is_empty:
@@ -135,17 +134,17 @@ class PartitionCheck:
             if kind not in kinds:
                 yield Problem(file.name, f"the segment has no .{kind} file")
 
-    def _walk(self, file: LogFile, fd: int, checks: Sequence[BatchCheck]) -> Problems:
+    def _walk(self, file: LogFile, opened: OpenFile, checks: Sequence[BatchCheck]) -> Problems:
         end = position = 0
-        size = os.fstat(fd).st_size
+        size = opened.size_bytes()
         try:
-            for position, header, chunk in read_batches(os.pread, fd, 0, size):
+            for position, header, chunk in read_batches(opened, 0, size):
                 end = position + header.size_bytes
                 self.batches += 1
                 yield from self._batch(file, position, header, chunk, checks)
         except CorruptBatch as error:
             self.is_cut = True
-            rest = os.pread(fd, min(size - end, _PEEK_BYTES), end)
+            rest = opened.read(min(size - end, _PEEK_BYTES), end)
             reason = trailing_problem(rest, size - end, error.reason)
             yield Problem(file.name, reason, end, self.next_offset)
             return

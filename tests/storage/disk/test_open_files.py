@@ -1,9 +1,10 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from barnabas.storage.disk.fs import REAL
-from barnabas.storage.disk.open_files import CachedFile, FileCache, FileSlice, read_fully
+from barnabas.storage.disk.open_files import CachedFile, FileCache, FileSlice, OpenFile
 
 
 def a_file(cache: FileCache, folder: Path, name: str, content: bytes = b"") -> CachedFile:
@@ -48,7 +49,7 @@ def test_spares_a_file_that_was_used_once_more(tmp_path: Path) -> None:
 def test_a_slice_outlives_eviction_renaming_and_unlinking(tmp_path: Path) -> None:
     cache = FileCache(REAL, capacity=1)
     file = a_file(cache, tmp_path, "segment", b"0123456789")
-    piece = FileSlice(REAL, file.open(), 2, 5)
+    piece = FileSlice(file.open(), 2, 5)
     file.rename(str(tmp_path / "segment.deleted"))
     file.close()
     (tmp_path / "segment.deleted").unlink()
@@ -65,6 +66,7 @@ def test_reads_on_after_short_reads() -> None:
     def pread(fd: int, size: int, position: int) -> bytes:
         return data[position : position + min(size, 3)]
 
-    assert read_fully(pread, 0, 1, 6) == b"bcdefg"
-    assert read_fully(pread, 0, 4, 100) == b"efgh"
-    assert read_fully(pread, 0, 9, 5) == b""
+    opened = OpenFile(replace(REAL, pread=pread, close=lambda fd: None), 0)
+    assert opened.read_fully(6, 1) == b"bcdefg"
+    assert opened.read_fully(100, 4) == b"efgh"
+    assert opened.read_fully(5, 9) == b""

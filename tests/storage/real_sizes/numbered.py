@@ -49,8 +49,7 @@ def found(log: Log) -> Iterator[tuple[int, int, int]]:
     for segment in log.segments:
         if not segment.size_bytes:
             continue
-        fd = segment.log_file.open().fd
-        for _, header, chunk in read_batches(log.fs.pread, fd, 0, segment.size_bytes):
+        for _, header, chunk in read_batches(segment.log_file.open(), 0, segment.size_bytes):
             require(crc_is_valid(chunk, header), f"CRC at {header.base_offset}")
             for record in decode_batch(chunk, header):
                 require(record.key is not None and record.value is not None, record.offset)
