@@ -29,8 +29,7 @@ def rebuild_aborted(
     rebuild_producers(producers, segments, log_start_offset, base_offset, now_ms, _NEVER_MS)
     known.snapshots = sorted({*known.snapshots, *producers.snapshots})
     segment.transaction_index.reset()
-    fd = segment.log_file.open().fd
-    for _, header, chunk in read_batches(fs.pread, fd, 0, segment.size_bytes):
+    for _, header, chunk in read_batches(segment.log_file.open(), 0, segment.size_bytes):
         if header.has_producer_id:
             for completed, stable_offset in replay(producers, chunk, header):
                 if completed.is_aborted:

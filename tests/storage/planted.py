@@ -22,14 +22,14 @@ Planting = tuple[tuple[str, str, str], ...]
 SEQUENTIAL = (
     (
         "storage/compaction/cleaned_segment.py",
-        'pwrite_all(self._fs, fd, b"".join(self._pending), position)',
-        'self._fs.write(fd, b"".join(self._pending))',
+        'self.segment.log_file.open().write(b"".join(self._pending), position)',
+        'self._fs.write(self.segment.log_file.open().fd, b"".join(self._pending))',
     ),
     (  # as if sources in the same cache had evicted it since the last write
         "storage/compaction/cleaned_segment.py",
-        "            fd = self.segment.log_file.open().fd\n",
+        "            position = self._extent.size_bytes - self._pending_bytes\n",
         "            self.segment.log_file.close()\n"
-        "            fd = self.segment.log_file.open().fd\n",
+        "            position = self._extent.size_bytes - self._pending_bytes\n",
     ),
 )
 PLANTINGS: dict[str, Planting] = {
