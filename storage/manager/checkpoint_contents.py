@@ -16,11 +16,16 @@ def _recovery_points(logs: Logs, clean_offsets: Offsets) -> Offsets:
 
 
 def _log_starts(logs: Logs, clean_offsets: Offsets) -> Offsets:
-    """Only starts that the segments do not show."""
+    """Only starts that the segments on the disk do not show.
+
+    A log that has been emptied begins in a segment whose name a power cut may take, and whatever
+    came before it may be gone as well: offsets that were acknowledged would be given again.
+    """
     return {
         partition: log.log_start_offset
         for partition, log in logs.items()
         if log.log_start_offset > log.segments.first.base_offset
+        or (log.log_start_offset and not log.segments.first.names_are_durable)
     }
 
 

@@ -140,8 +140,6 @@ class Ledger:
             most = max([most, *(offset + 1 for offset in self.stale)])
         if self.truncating_to is not None:
             least = min(least, self.truncating_to)
-        if power_cut and self.durable_end <= self.start:
-            least = 0  # nothing of it is wanted any more
         while least > log.log_end_offset and least - 1 in self.may_be_gone:
             least -= 1
         assert least <= log.log_end_offset <= most, (

@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+from barnabas.storage.directory import checkpoints
+from barnabas.storage.disk.fs import REAL
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.manager.log_manager import LogManager
 
 from ..faulty_disk import FaultyDisk
-from ..managers import NOW_MS, ORDERS, append, opened, values_of
+from ..managers import NOW_MS, ORDERS, append, opened, pass_time, values_of
 
 
 def cut_power(disk: FaultyDisk, manager: LogManager) -> None:
@@ -118,4 +120,35 @@ def test_what_a_killed_process_named_is_durable_once_its_successor_has_flushed(
     manager = opened(disk.root)
     again = manager.get(ORDERS[0])
     assert again is not None and values_of(again) == [b"one", b"two"]
+    manager.close()
+
+
+def test_offsets_of_a_log_that_starts_anew_are_never_given_twice(tmp_path: Path) -> None:
+    """Flow: all records are deleted, and a power cut takes those that were not durable; the log
+    starts anew behind them. A minute later, before anything is appended, the power goes again."""
+    disk = FaultyDisk(tmp_path / "data")
+    manager = opened(disk.root, fs=disk.fs)
+    log = manager.create(ORDERS[0], LogConfig(), NOW_MS)
+    append(log, b"durable")
+    manager.flush(log)
+    append(log, b"lost", b"lost")
+    log.maybe_increment_log_start_offset(3)
+    now_ms = NOW_MS
+    for _ in range(3):
+        now_ms += 61_000
+        pass_time(manager, now_ms)
+        cut_power(disk, manager)
+        disk = FaultyDisk(disk.root)
+        manager = opened(disk.root, fs=disk.fs, now_ms=now_ms)
+        again = manager.get(ORDERS[0])
+        assert again is not None
+        assert again.log_start_offset == again.log_end_offset == 3
+    append(again, b"new")
+    manager.flush(again)
+    pass_time(manager, now_ms + 61_000)
+    cut_power(disk, manager)
+    manager = opened(disk.root)
+    assert [values_of(each) for each in manager] == [[b"new"]]
+    starts = checkpoints.read_offsets(REAL, str(disk.root / checkpoints.LOG_START))
+    assert starts == {}  # the segment's own name tells it now
     manager.close()
