@@ -24,7 +24,7 @@ from barnabas.server.core.errors import ApiError, code_of, is_expected, message_
 from barnabas.server.core.turns import Sliced
 from barnabas.server.handlers import HANDLERS
 from barnabas.server.network.connection import Connection
-from barnabas.server.network.outcomes import Close, InTurns, Outcome, Pending
+from barnabas.server.network.outcomes import Close, InTurns, Outcome, Pending, Throttled
 from barnabas.server.requests.context import RequestContext
 from barnabas.server.requests.error_response import error_response
 from barnabas.wire.api import ApiKey, request_class
@@ -213,14 +213,14 @@ class Dispatcher:
         result.then(lambda given: self._resume(route, context, request, given.answer))
         return result
 
-    def _let_go(
-        self, context: RequestContext, request: Message, close: Close | None
-    ) -> Close | None:
+    def _let_go(self, context: RequestContext, request: Message, close: Close | None) -> Outcome:
         """A request has been served and gets no answer; its connection may have to end for it."""
         if self.observer is not None:
             self._observe(self.observer, context, request, None)
         if self.meter is not None:
             self.meter.end(context, request, None)
+        if close is None and context.throttle_ms:
+            return Throttled(None, context.throttle_ms)
         return close
 
     def _observe(
@@ -276,9 +276,9 @@ class Dispatcher:
         return self._outcome_of(route, context, request, result)
 
     def _show(self, context: RequestContext, request: Message, response: Message) -> None:
-        """The answer is known: faults may change it, a test may look at it."""
-        if context.fault is not None:
-            context.fault.throttle(response)
+        """The answer is known: it says that the client is throttled, a test may look at it."""
+        if context.throttle_ms and hasattr(response, "throttle_time_ms"):
+            response.throttle_time_ms = context.throttle_ms
         if self.observer is not None:
             self._observe(self.observer, context, request, response)
 
@@ -287,6 +287,8 @@ class Dispatcher:
     ) -> Outcome:
         if self.meter is not None:
             self.meter.end(context, request, response)
+        if context.throttle_ms:
+            return Throttled(encoded, context.throttle_ms)
         fault = context.fault
         return encoded if fault is None else fault.spoil(encoded)
 
@@ -326,6 +328,8 @@ class Dispatcher:
         except Exception as error:  # of a test's predicate: then the request is none of those
             self._log.unexpected("a fault cannot be matched", error, api=route.api_key.name)
             return None
+        if fault is not None and fault.action == "throttle":
+            context.throttle(fault.throttle_ms)
         return fault if fault is not None and fault.is_before_the_handler else None
 
     def _suffer(

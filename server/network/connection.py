@@ -13,6 +13,7 @@ the broker:
   a thread reads from the disk what is to be sent next.
 * Under `queued.max.request.bytes` a large frame is read on only while there is memory for it; it
   is given back when the handler has seen the request, which for one served in turns is late.
+* A client that is throttled is answered at once, and then not read from for as long (KIP-219).
 * At most `FAIR_REQUESTS` are served in one go before other connections get their turn.
 
 What it does in which state is the table of `connection_states`; what comes out of a request is
@@ -25,6 +26,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final, Protocol
 
+from barnabas.server.core.clock import Timer
 from barnabas.server.network.channel import Channel
 from barnabas.server.network.connection_states import (
     AS_IT_WAS,
@@ -37,7 +39,7 @@ from barnabas.server.network.connection_states import (
     next_state,
 )
 from barnabas.server.network.outbox import GATHER_BYTES, Outbox
-from barnabas.server.network.outcomes import Close, InTurns, Outcome, Pending
+from barnabas.server.network.outcomes import Close, InTurns, Outcome, Pending, Throttled
 from barnabas.server.network.principal import ANONYMOUS
 from barnabas.server.network.reactor import watcher
 from barnabas.server.network.read_ahead import ReadAhead
@@ -55,6 +57,7 @@ _READING: Final = int(ConnectionState.READING)
 _READY: Final = int(ConnectionState.READY)
 _SERVING: Final = int(ConnectionState.SERVING)
 _PARKED: Final = int(ConnectionState.PARKED)
+_MUTED: Final = int(ConnectionState.MUTED)
 _CLOSED: Final = int(ConnectionState.CLOSED)
 _TURN: Final = int(ConnectionEvent.TURN)
 _SERVED: Final = int(ConnectionEvent.SERVED)
@@ -67,6 +70,8 @@ _COLD: Final = int(ConnectionEvent.COLD)
 _SENT: Final = int(ConnectionEvent.SENT)
 _LACK: Final = int(ConnectionEvent.LACK)
 _GRANTED: Final = int(ConnectionEvent.GRANTED)
+_MUTE: Final = int(ConnectionEvent.MUTE)
+_UNMUTE: Final = int(ConnectionEvent.UNMUTE)
 _CLOSE: Final = int(ConnectionEvent.CLOSE)
 _GONE: Final = {errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED, errno.ETIMEDOUT, errno.ENOTCONN}
 
@@ -89,6 +94,9 @@ class Owner(Protocol):
     def request_memory(self) -> RequestMemory | None:
         """What frames are taken from; None if it is not limited."""
 
+    def call_later(self, delay_ms: float, callback: Callable[[], None]) -> Timer:
+        """Calls back once, by the broker's clock."""
+
     def closed(self, connection: "Connection", reason: str) -> None:
         """The connection is gone."""
 
@@ -104,6 +112,7 @@ class Connection:
         "_held_bytes",
         "_loop",
         "_memory",
+        "_muted",
         "_owner",
         "_pending",
         "_process",
@@ -153,6 +162,8 @@ class Connection:
         # Of the frame that is being served in turns; it has left `frames`, but is not let go.
         self._held_bytes = 0
         self._pending: Pending | None = None
+        # Runs out when a throttled client may be read from again.
+        self._muted: Timer | None = None
         self._state: int = _READING
         self._waits_for: int = WAIT_FOR_NOTHING
         self._watch_for(WAIT_TO_READ)
@@ -184,6 +195,8 @@ class Connection:
             return
         if isinstance(outcome, Encoded):
             self.outbox.put(outcome)
+        elif isinstance(outcome, Throttled):
+            self._throttle(outcome)
         elif isinstance(outcome, Close):
             self._end(outcome)
             return
@@ -205,6 +218,9 @@ class Connection:
         if self._pending is not None:
             self._pending.cancel()
             self._pending = self.parked_fetch = None
+        if self._muted is not None:
+            self._muted.cancel()
+            self._muted = None
         self.outbox.clear()
         self.frames.clear()
         self._held_bytes = 0
@@ -264,6 +280,9 @@ class Connection:
                     outbox.put(outcome)
                     if outbox.unsent_bytes > GATHER_BYTES:
                         return True
+                elif isinstance(outcome, Throttled):
+                    self._throttle(outcome)
+                    return True
                 elif isinstance(outcome, Close):
                     self._end(outcome)
                     return False
@@ -284,16 +303,31 @@ class Connection:
         if isinstance(pending, InTurns) and pending.frame_bytes > FIRST_BYTES:
             self._held_bytes = pending.frame_bytes
 
+    def _throttle(self, throttled: Throttled) -> None:
+        self.parked_fetch = None
+        if throttled.answer is not None:
+            self.outbox.put(throttled.answer)
+        self._muted = self._owner.call_later(throttled.mute_ms, self._unmute)
+
+    def _unmute(self) -> None:
+        self._muted = None
+        if self._state == _MUTED:
+            self._move(_UNMUTE)
+            self.last_active_ms = self._clock_ms()
+            self._go_on(has_more=True)
+
     def _go_on(self, has_more: bool) -> None:
         """After requests were served or answered: send, then wait for what is next."""
         if self._memory is not None:
-            self._settle_memory(self._memory, may_take=not self.outbox)
+            self._settle_memory(self._memory, may_take=not self.outbox and self._muted is None)
         if self.outbox:
             self._flush()
-            if self._memory is not None:
+            if self._memory is not None and self._muted is None:
                 self._settle_memory(self._memory)
         if self._state == _SERVING:
-            if has_more and self.frames.has_frame():
+            if self._muted is not None:
+                self._move(_MUTE)
+            elif has_more and self.frames.has_frame():
                 self._move(_LEFT)
                 self._loop.call_soon(self._pump)
             else:
@@ -375,7 +409,7 @@ class Connection:
         self._flush()
         if self._state == _SERVING:
             self.last_active_ms = self._clock_ms()
-            self._go_on(self._serve())
+            self._go_on(self._muted is not None or self._serve())
         elif self._state == _PARKED:
             self.last_active_ms = self._clock_ms()
             self._look_behind_parked()
@@ -409,7 +443,7 @@ class Connection:
 
 def _drop(outcome: Outcome) -> None:
     """It comes too late: the connection is gone."""
-    if outcome is not None and not isinstance(outcome, (Encoded, Close)):
+    if outcome is not None and not isinstance(outcome, (Encoded, Throttled, Close)):
         outcome.cancel()
 
 

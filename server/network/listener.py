@@ -125,6 +125,7 @@ class Listener:
         self.read_ahead = population.read_ahead
         self.request_memory = population.request_memory
         self._clock = clock
+        self.call_later = clock.call_later
         self._on_event = on_event
         self._socket: socket.socket | None = None
 

@@ -3,6 +3,7 @@
 Encoded    an answer, to be sent
 a Pending  the request is parked: what it comes to is given to `Connection.resume` later
 Close      the connection ends
+Throttled  an answer or none, and the connection is muted for a while
 None       nothing is due: the next request may be served
 """
 
@@ -43,4 +44,14 @@ class Close:
         self.last = last
 
 
-Outcome = Encoded | Pending | Close | None
+class Throttled:
+    """An answer, if there is one, sent at once; then nothing is read for `mute_ms` (KIP-219)."""
+
+    __slots__ = ("answer", "mute_ms")
+
+    def __init__(self, answer: Encoded | None, mute_ms: float) -> None:
+        self.answer = answer
+        self.mute_ms = mute_ms
+
+
+Outcome = Encoded | Throttled | Pending | Close | None

@@ -19,7 +19,15 @@ class RequestContext:
     And who asks, and what they may do.
     """
 
-    __slots__ = ("broker", "connection", "fault", "header", "received_ns", "request_bytes")
+    __slots__ = (
+        "broker",
+        "connection",
+        "fault",
+        "header",
+        "received_ns",
+        "request_bytes",
+        "throttle_ms",
+    )
 
     # Set by a `RequestMeter` only.
     received_ns: int
@@ -31,11 +39,21 @@ class RequestContext:
         self.header = header
         # What a test wants to go wrong with this request's answer.
         self.fault: Fault | None = None
+        # How long the client is to send nothing more; set by `throttle` only.
+        self.throttle_ms = 0
 
     @property
     def api_version(self) -> int:
         """The version of the request, and of its response."""
         return self.header.api_version
+
+    def throttle(self, throttle_ms: int) -> None:
+        """Slow the client down; the longest of what is asked for counts.
+
+        To be called before the answer is there, which says so if it has room; then the connection
+        is muted for that long (KIP-219).
+        """
+        self.throttle_ms = max(self.throttle_ms, throttle_ms)
 
     @property
     def principal(self) -> Principal:

@@ -9,7 +9,7 @@ the n-th of them and how many) and what happens to them:
     close       the connection is closed instead of an answer, unhandled
     close_after handled, and the connection is closed instead of an answer (a lost reply)
     truncate    handled, half of the answer is sent, then the connection is closed
-    throttle    handled, the answer says throttle_time_ms
+    throttle    handled, the answer says throttle_time_ms, and the connection is muted that long
 
 The same requests can be counted without harm: a fault with no action only has `hits`.
 """
@@ -74,11 +74,6 @@ class Fault:
             return False
         self.hits += 1
         return True
-
-    def throttle(self, response: Message) -> None:
-        """Say in an answer that the client is throttled, where the answer has room for it."""
-        if self.action == "throttle" and hasattr(response, "throttle_time_ms"):
-            response.throttle_time_ms = self.throttle_ms
 
     @property
     def is_before_the_handler(self) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from barnabas.server.core.clock import Timer
 from barnabas.server.network.channel import PlainChannel
 from barnabas.server.network.connection import Connection
 from barnabas.server.network.outcomes import Outcome
@@ -50,6 +51,9 @@ class Server:
 
     def cancel(self) -> None:
         pass
+
+    def call_later(self, delay_ms: float, callback: Callable[[], None]) -> Timer:
+        raise NotImplementedError
 
     def closed(self, connection: Connection, reason: str) -> None:
         pass

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.server.core.clock import ManualClock, Timer
 from barnabas.server.network.connection import Connection
 from barnabas.server.network.connection_states import ConnectionState
-from barnabas.server.network.outcomes import Close, Outcome, Pending
+from barnabas.server.network.outcomes import Close, Outcome, Pending, Throttled
 from barnabas.server.network.read_ahead import ReadAhead
 from barnabas.server.network.request_memory import RequestMemory
 from barnabas.server.testing.memory_channel import MemoryChannel
@@ -70,6 +71,7 @@ class World:
         self.reasons: list[str] = []
         self.read_ahead = ReadAhead()
         self.request_memory: RequestMemory | None = None
+        self.clock = ManualClock()
         self.loop = Loop()
         self.channel = MemoryChannel(room_bytes)
         self.connection = Connection(
@@ -79,6 +81,9 @@ class World:
     def process(self, connection: Connection, frame: memoryview) -> Outcome:
         self.served.append(bytes(frame))
         return self.outcomes[bytes(frame)]
+
+    def call_later(self, delay_ms: float, callback: Callable[[], None]) -> Timer:
+        return self.clock.call_later(delay_ms, callback)
 
     def closed(self, connection: Connection, reason: str) -> None:
         self.reasons.append(reason)
@@ -172,3 +177,48 @@ def test_files_go_by_their_own_call(tmp_path: Path) -> None:
     world.receive(b"fetch")
     assert world.channel.calls[1:] == [("send", 1), ("send_file", 100_000), ("send", 1)]
     os.close(fd)
+
+
+def test_a_throttled_client_is_answered_at_once_and_muted_for_its_time() -> None:
+    world = World({b"much": Throttled(answer(b"slowly,"), 200), b"ask": answer(b"told")})
+    world.receive(b"much", b"ask")
+    assert world.channel.sent == b"slowly,"
+    assert world.connection.state is ConnectionState.MUTED
+    assert world.connection.is_busy and world.loop.readable is None
+    world.clock.advance(199)
+    assert world.connection.state is ConnectionState.MUTED
+    world.clock.advance(1)
+    world.loop.soon.pop()()
+    assert world.channel.sent == b"slowly,told"
+    assert world.connection.state is ConnectionState.READING
+
+
+def test_a_throttle_time_without_an_answer_mutes_as_well() -> None:
+    world = World({b"silent": Throttled(None, 200), b"ask": answer(b"told")})
+    world.receive(b"silent", b"ask")
+    assert world.served == [b"silent"]
+    world.clock.advance(200)
+    world.loop.soon.pop()()
+    assert world.channel.sent == b"told"
+
+
+def test_throttle_time_runs_while_the_answer_waits_for_the_socket() -> None:
+    throttled = Throttled(answer(b"abcdef"), 200)
+    world = World({b"much": throttled, b"ask": answer(b"told")}, room_bytes=4)
+    world.receive(b"much", b"ask")
+    assert world.connection.state is ConnectionState.SENDING
+    world.channel.room_bytes = None
+    assert world.loop.writable is not None
+    world.loop.writable()
+    assert world.connection.state is ConnectionState.MUTED
+    assert world.served == [b"much"]
+    world.clock.advance(200)
+    assert world.connection.state is ConnectionState.READY
+
+
+def test_a_muted_connection_can_be_closed() -> None:
+    world = World({b"much": Throttled(answer(b"slowly"), 200)})
+    world.receive(b"much")
+    world.connection.close("enough")
+    world.clock.advance(200)
+    assert world.connection.state is ConnectionState.CLOSED

@@ -179,6 +179,24 @@ def test_an_answer_says_that_the_client_is_throttled(
     assert isinstance(logged, FetchResponse) and logged.throttle_time_ms == 250
 
 
+@pytest.mark.parametrize("acks", [0, 1])
+def test_a_throttled_connection_is_muted_for_its_time(
+    broker: Broker, client: RawClient, topic: str, acks: int
+) -> None:
+    broker.faults.add("throttle", api="PRODUCE", throttle_ms=60_000)
+    batch = make_batch(b"y")
+    client.send(produce_request(topic, batch, acks=acks), 7, answered=acks != 0)
+    if acks:
+        assert client.receive().throttle_time_ms == 60_000
+    client.send(fetch_request(topic, 1), 4)
+    client.sock.settimeout(0.05)
+    with pytest.raises(TimeoutError):
+        client.sock.recv(1)
+    client.sock.settimeout(10)
+    broker.clock.advance("1 minute")
+    assert client.receive().throttle_time_ms == 0
+
+
 def test_an_answer_without_room_for_it_goes_out_as_it_is(broker: Broker, client: RawClient) -> None:
     fault = broker.faults.add("throttle", throttle_ms=250)
     answer = client.call(SaslHandshakeRequest(mechanism="PLAIN"), 1)
