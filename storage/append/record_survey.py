@@ -2,10 +2,9 @@
 
 from barnabas.storage.append.rules import FOREVER_MS, AppendRules
 from barnabas.storage.batch.header import MAGIC_V2, NO_TIMESTAMP, BatchHeader, Buffer, crc_is_valid
-from barnabas.storage.batch.legacy import inner_messages
+from barnabas.storage.batch.legacy import decode_inner, decode_legacy, inner_messages_in_steps
 from barnabas.storage.batch.records import (
     Record,
-    decode_batch,
     decode_headers,
     records_data,
     walk_frames,
@@ -135,8 +134,12 @@ def _survey_v2(survey: Survey, buffer: Buffer, header: BatchHeader) -> Steps[Non
 def _survey_legacy(survey: Survey, buffer: Buffer, header: BatchHeader) -> Steps[None]:
     is_append_time = header.is_log_append_time
     if header.codec:
-        yield from _check_inner_messages(survey, buffer, header)
-    for index, record in enumerate(decode_batch(buffer, header, survey.limit_bytes)):
+        data, inner = yield from inner_messages_in_steps(buffer, header, survey.limit_bytes)
+        yield from _check_inner_messages(data, inner, header)
+        records = decode_inner(data, inner, header)
+    else:
+        records = decode_legacy(buffer, header)
+    for index, record in enumerate(records):
         if header.codec and record.offset != index:
             survey.offsets_count_from_0 = False
         survey.records.append(record)
@@ -145,9 +148,10 @@ def _survey_legacy(survey: Survey, buffer: Buffer, header: BatchHeader) -> Steps
             yield
 
 
-def _check_inner_messages(survey: Survey, buffer: Buffer, header: BatchHeader) -> Steps[None]:
+def _check_inner_messages(
+    data: bytes, inner: list[BatchHeader], header: BatchHeader
+) -> Steps[None]:
     """Inner messages have a format and a CRC of their own, which must fit."""
-    data, inner = inner_messages(buffer, header, survey.limit_bytes)
     for index, message in enumerate(inner):
         if message.magic != header.magic:
             raise MixedFormats(f"format {message.magic} inside a wrapper of {header.magic}")

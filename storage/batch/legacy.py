@@ -31,7 +31,7 @@ from barnabas.storage.batch.header import (
     walk,
 )
 from barnabas.storage.batch.records import Record
-from barnabas.storage.batch.steps import Steps, finished
+from barnabas.storage.batch.steps import RECORDS_OF_A_STEP, Steps, finished
 from barnabas.storage.errors import CorruptBatch
 
 _KEY_POSITION: Final = {
@@ -78,6 +78,11 @@ def decode_legacy(
         yield _record_of(buffer, header, header.base_offset, header.base_timestamp)
         return
     data, inner = inner_messages(buffer, header, limit_bytes)
+    yield from decode_inner(data, inner, header)
+
+
+def decode_inner(data: bytes, inner: list[BatchHeader], header: BatchHeader) -> Iterator[Record]:
+    """The records of a wrapper's messages, which `inner_messages` has found."""
     base_offset = _base_offset(header, inner)
     for message in inner:
         timestamp = message.base_timestamp
@@ -103,6 +108,13 @@ def inner_messages(
 
     An inner message cut short at the end is left out, as Kafka does.
     """
+    return finished(inner_messages_in_steps(buffer, header, limit_bytes))
+
+
+def inner_messages_in_steps(
+    buffer: Buffer, header: BatchHeader, limit_bytes: int = DEFAULT_LIMIT_BYTES
+) -> Steps[tuple[bytes, list[BatchHeader]]]:
+    """The same in steps."""
     if header.codec == Codec.ZSTD:
         raise CorruptBatch("zstd needs message format 2", offset=header.base_offset)
     _, value = key_and_value(buffer, header)
@@ -110,11 +122,15 @@ def inner_messages(
         raise CorruptBatch("a compressed message has no value", offset=header.base_offset)
     format_0 = header.magic == MAGIC_V0
     data = decompress(header.codec, value, limit_bytes, format_0=format_0)
-    inner = list(walk(data, partial_tail=True))
+    inner: list[BatchHeader] = []
+    for message in walk(data, partial_tail=True):
+        if message.magic > MAGIC_V1 or message.codec:
+            raise CorruptBatch("inner messages must be plain", offset=header.base_offset)
+        inner.append(message)
+        if len(inner) % RECORDS_OF_A_STEP == 0:
+            yield
     if not inner:
         raise CorruptBatch("a compressed message holds no messages", offset=header.base_offset)
-    if any(message.magic > MAGIC_V1 or message.codec for message in inner):
-        raise CorruptBatch("inner messages must be plain", offset=header.base_offset)
     return data, inner
 
 
