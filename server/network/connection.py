@@ -30,6 +30,9 @@ from barnabas.server.core.clock import Timer
 from barnabas.server.network.channel import Channel
 from barnabas.server.network.connection_states import (
     AS_IT_WAS,
+    EVENT_COUNT,
+    IMPOSSIBLE,
+    NEXT,
     WAIT_FOR_NOTHING,
     WAIT_TO_READ,
     WAIT_TO_WRITE,
@@ -424,7 +427,10 @@ class Connection:
 
     def _move(self, event: int) -> None:
         """Go to the state that the event leads to, and have the socket watched as that wants."""
-        state = self._state = next_state(self._state, event)
+        state = NEXT[self._state * EVENT_COUNT + event]
+        if state == IMPOSSIBLE:
+            next_state(self._state, event)  # raises
+        self._state = state
         wants = WANTS[state]
         if wants != self._waits_for and wants != AS_IT_WAS:
             self._watch_for(wants)

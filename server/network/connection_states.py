@@ -2,8 +2,8 @@
 
 Of each state it is told what the socket is watched for (`WANTS`): a connection that sends does
 not read, so a client that does not read its answers is not served. A parked request leaves room
-for one frame behind it. `next_state` is what a connection asks; it is `TRANSITIONS` as a row of
-bytes, because a small request asks two or three times.
+for one frame behind it. `NEXT` is what a connection asks; it is `TRANSITIONS` as a row of bytes,
+because a small request asks twice.
 """
 
 from enum import IntEnum
@@ -140,10 +140,10 @@ _WANTS: Final = {
 }
 WANTS: Final[bytes] = bytes(_WANTS.get(state, WAIT_FOR_NOTHING) for state in _S)
 
-_IMPOSSIBLE: Final = 255
-_EVENT_COUNT: Final = 14
-_NEXT: Final[bytes] = bytes(
-    TRANSITIONS.get((state, event), _IMPOSSIBLE) for state in _S for event in _E
+IMPOSSIBLE: Final = 255
+EVENT_COUNT: Final = 14
+NEXT: Final[bytes] = bytes(
+    TRANSITIONS.get((state, event), IMPOSSIBLE) for state in _S for event in _E
 )
 
 
@@ -153,8 +153,8 @@ class ImpossibleTransition(Exception):
 
 def next_state(state: int, event: int) -> int:
     """Where the event leads. Raises ImpossibleTransition."""
-    after = _NEXT[state * _EVENT_COUNT + event]
-    if after == _IMPOSSIBLE:
+    after = NEXT[state * EVENT_COUNT + event]
+    if after == IMPOSSIBLE:
         known, cause = ConnectionState(state), ConnectionEvent(event)
         raise ImpossibleTransition(f"{cause.name} in state {known.name}")
     return after
