@@ -73,7 +73,7 @@ def test_offsets_are_found_by_time(version: str, kafka_run: KafkaRun) -> None:
             continue
         start = kafka_run.contents[partition].log_start_offset
         log = open_log(kafka_run.ours / str(partition), start)
-        ours = {time_ms: log.offset_by_timestamp(time_ms) for time_ms in found}
+        ours = {time_ms: log.lookup.by_timestamp(time_ms) for time_ms in found}
         log.close_files()
         assert found == {
             time_ms: -1 if place is None else place.offset for time_ms, place in ours.items()

@@ -8,7 +8,7 @@ import resource
 
 from barnabas.server.settings.config import BrokerConfig
 from barnabas.storage.disk.open_files import DEFAULT_CAPACITY
-from barnabas.storage.log.log_state import SEGMENTS_SYNCED_AT_ONCE
+from barnabas.storage.log.flush import SEGMENTS_SYNCED_AT_ONCE
 
 FILES_OF_A_SEGMENT = 3
 FILES_OF_A_FLUSH = 2 * 4 * SEGMENTS_SYNCED_AT_ONCE

@@ -70,7 +70,7 @@ class LogKeeper:
         for number, log in enumerate(logs):
             # All of this first: making files is slow while others are synced.
             with suppress(LogDirectoryFailed):  # the directory knows
-                log.complete()
+                log.flusher.complete()
             if number % COMPLETED_AT_ONCE == 0:
                 await asyncio.sleep(0)
         for number, log in enumerate(logs):

@@ -16,7 +16,7 @@ from barnabas.server.handlers import Versions
 from barnabas.server.replication.partition import Partition
 from barnabas.server.requests.context import RequestContext
 from barnabas.storage.errors import StorageError
-from barnabas.storage.log.log_offsets import TimestampedOffset
+from barnabas.storage.log.offset_lookup import TimestampedOffset
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.list_offsets import (
@@ -95,17 +95,17 @@ def _look_up(
     if timestamp == LATEST:
         is_replica = request.replica_id >= 0
         end = log.log_end_offset if is_replica else partition.end_offset(request.isolation_level)
-        return log.latest_offset(end)
+        return log.lookup.latest(end)
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
-        return log.earliest_offset()
+        return log.lookup.earliest()
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return NOTHING
     if timestamp == MAX_TIMESTAMP:
-        found = log.offset_of_max_timestamp()
+        found = log.lookup.of_max_timestamp()
     elif timestamp < 0:
         raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
     else:
-        found = log.offset_by_timestamp(timestamp)
+        found = log.lookup.by_timestamp(timestamp)
     if found is None:
         return NOTHING
     # What a consumer of this isolation level cannot read yet, it is not told of.

@@ -30,7 +30,7 @@ from barnabas.storage.errors import (
     WrongChecksum,
     WrongOffsets,
 )
-from barnabas.storage.log.log_append import TakesLong
+from barnabas.storage.log.in_steps import TakesLong
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.produce import (
@@ -165,7 +165,7 @@ def _checked(
     log = broker.replicas.require(name or "", data.index).log
     try:
         return (
-            yield from log.validate_in_steps(
+            yield from log.appender.validate_in_steps(
                 data.records,  # type: ignore[arg-type]  # a view of the frame, as below
                 now_ms,
                 one_v2_batch=version >= 3,

@@ -59,7 +59,7 @@ class Partition:
         self.key = (topic, index)
         self.local_id = local_id
         self.log = log
-        log.refuses_transactions = True  # until there is a transaction coordinator
+        log.appender.refuses_transactions = True  # until there is a transaction coordinator
         self.state = ReplicaState.OFFLINE
         self.leader_id = NO_LEADER
         self.leader_epoch = NO_EPOCH
@@ -200,7 +200,7 @@ class Partition:
         """(largest known epoch up to `leader_epoch`, where it ends), or (-1, -1) (KIP-279)."""
         if leader_epoch == self.leader_epoch:
             return leader_epoch, self.log.log_end_offset
-        return self.log.end_offset_for_epoch(leader_epoch)
+        return self.log.lookup.end_offset_for_epoch(leader_epoch)
 
     def end_offset(self, isolation_level: int) -> int:
         """The first offset that a consumer of the isolation level cannot read yet."""

@@ -81,7 +81,7 @@ def job_of(
         first_dirty_offset=chosen.first_dirty_offset,
         high_watermark=log.high_watermark,
         now_ms=now_ms,
-        generation=log.generation,
+        generation=log.store.generation,
         aborted=_aborted(log, stop, now_ms),
         last_records={
             producer_id: LastRecord(entry.last_data_offset, entry.epoch)

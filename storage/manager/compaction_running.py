@@ -31,7 +31,7 @@ class RunningCompaction:
         Not only what a group replaces must still be there, but all that the job has read: a
         record went because of a later one, which a truncation may have taken away.
         """
-        return self.log.generation != self.generation or not self.log.config.compact
+        return self.log.store.generation != self.generation or not self.log.config.compact
 
 
 def failure_of(error: OSError | StorageError) -> CompactionFailed:
@@ -48,7 +48,7 @@ def check_new_segment(log: ManagedLog, group: CompactedGroup) -> None:
 
     Its records were counted when it was read back.
     """
-    found = log.cleaned_extent(group.base_offset)
+    found = log.store.cleaned_extent(group.base_offset)
     reported = (group.size_bytes, group.last_offset)
     if found != reported:
         raise CorruptBatch(

@@ -178,8 +178,7 @@ class CompactionScheduler:
         if not log.data_directory.is_online:
             return False
         try:
-            if log.set_aside_leavings():
-                log.data_directory.to_unlink.add(log)
+            log.store.deletions.set_aside_leavings()
         except OSError as error:
             self._failed(log, failure_of(error))
             return False
@@ -319,11 +318,10 @@ class CompactionScheduler:
             self._failed(log, failure_of(error))
             return
         old = [running.segments.pop(source.base_offset) for source in group.replaced]
-        log.data_directory.to_unlink.add(log)
-        log.replace_segments([group.base_offset], old, now_ms, sync=False)
+        log.store.replace([group.base_offset], old, now_ms, sync=False)
         if (new := log.segments.floor(group.base_offset)) is not None:
             log.aborted_in(new, now_ms)
-        running.generation = log.generation
+        running.generation = log.store.generation
         self._disk_work.submit(log.data_directory, log.sync_names)
 
     def _settle(self, running: RunningCompaction, done: CompactionDone) -> None:
@@ -336,12 +334,12 @@ class CompactionScheduler:
         log = running.log
         self._retries.forget(log.partition)
         self._settling.add(log)
-        settled = partial(self._settled, log, log.generation, done.clean_offset)
+        settled = partial(self._settled, log, log.store.generation, done.clean_offset)
         self._disk_work.submit(log.data_directory, log.sync_names, settled)
 
     def _settled(self, log: ManagedLog, generation: int, clean_offset: int) -> None:
         self._settling.discard(log)
-        if log.is_in_use and log.generation == generation:
+        if log.is_in_use and log.store.generation == generation:
             log.data_directory.clean_offsets[log.partition] = clean_offset
             self._checkpoints.write(log.data_directory, checkpoints.CLEANER)
 

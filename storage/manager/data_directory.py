@@ -221,11 +221,8 @@ class DataDirectory(DataDirectoryFiles):
         self._found_topic_ids.clear()
 
     def _add_log(self, loader: Loader, partition: TopicPartition) -> ManagedLog:
-        log = ManagedLog.of(loader, str(partition), full_validation=self._full_validation)
-        log.data_directory = self
-        log.partition = partition
-        log.topic_id = self._found_topic_ids.pop(partition, None)
-        log.flushed_ms = self.monotonic_ms
+        topic_id = self._found_topic_ids.pop(partition, None)
+        log = ManagedLog(loader, self, partition, topic_id, full_validation=self._full_validation)
         if high_watermark := self._high_watermarks.get(partition, 0):
             log.update_high_watermark(high_watermark)
         self.logs[partition] = log
@@ -297,7 +294,7 @@ class DataDirectory(DataDirectoryFiles):
         """Forget producers that have been silent for so long, in logs old and new."""
         self._producer_id_expiration_ms = expiration_ms
         for log in self.logs.values():
-            log.producer_id_expiration_ms = expiration_ms
+            log.expire_producers_after(expiration_ms)
 
     # --- closing -----------------------------------------------------------------------
 

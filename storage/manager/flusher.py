@@ -10,7 +10,7 @@ from functools import partial
 
 from barnabas.storage.disk.fs import sync_directory
 from barnabas.storage.errors import LogDirectoryFailed, TooManyOpenFiles
-from barnabas.storage.log.log_flush import Flush
+from barnabas.storage.log.flush import Flush
 from barnabas.storage.manager.data_directory import DataDirectory
 from barnabas.storage.manager.disk_work import DiskWork
 from barnabas.storage.manager.managed_log import ManagedLog
@@ -74,7 +74,7 @@ class Flusher:
 
     def _begin(self, log: ManagedLog, offset: int) -> None:
         try:
-            flush = log.begin_flush(offset)
+            flush = log.flusher.begin(offset)
         except LogDirectoryFailed:
             return  # the directory knows
         except TooManyOpenFiles:
@@ -92,7 +92,7 @@ class Flusher:
     def _flushed(self, log: ManagedLog, flush: Flush, directory_changes: int) -> None:
         log.data_directory.names_synced(directory_changes)
         if log.is_in_use:
-            log.end_flush(flush)
+            log.flusher.end(flush)
         self._serve(log)
 
 

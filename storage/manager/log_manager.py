@@ -179,7 +179,7 @@ class LogManager(LogDirectories):
         try:
             log.data_directory.assign_topic_id(log, topic_id)
         except OSError as error:
-            log._fail(error)
+            log.failures.fail(error)
 
     def topic_id(self, partition: TopicPartition) -> bytes | None:
         """The topic id noted beside a partition's log."""
@@ -189,7 +189,7 @@ class LogManager(LogDirectories):
         try:
             return log.data_directory.topic_id(log)
         except OSError as error:
-            log._fail(error)
+            log.failures.fail(error)
 
     def delete(self, partition: TopicPartition) -> None:
         """Take a log out of use; its files go when `file.delete.delay.ms` is over."""

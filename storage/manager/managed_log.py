@@ -1,12 +1,14 @@
 """A log that tells its data directory what it needs done: flushing, unlinking, going offline."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.disk.fs import sync_directory
-from barnabas.storage.errors import CorruptIndex, is_out_of_descriptors
+from barnabas.storage.errors import CorruptIndex
 from barnabas.storage.loading.aborted_rebuild import rebuild_aborted
+from barnabas.storage.loading.loader import Loader
+from barnabas.storage.log.listener import LogListener
 from barnabas.storage.log.log import Log
 from barnabas.storage.segment.segment import Segment
 from barnabas.storage.segment.transaction_index import AbortedTransaction
@@ -15,46 +17,73 @@ if TYPE_CHECKING:
     from barnabas.storage.manager.data_directory import DataDirectory
 
 
+class DirectoryListener(LogListener):
+    """Notes in the data directory what one of its logs needs."""
+
+    __slots__ = ("_directory", "_partition", "log")
+
+    _directory: "DataDirectory"
+
+    def __init__(self, directory: "DataDirectory", partition: TopicPartition) -> None:
+        self._directory = directory
+        self._partition = partition
+        self.log: ManagedLog | None = None
+        """Whose listener this is, once that has been made."""
+
+    def rolled(self) -> None:
+        """The closed segment is to be flushed soon, so that no restart looks at it."""
+        if self.log is not None:
+            self._directory.to_flush.add(self.log)
+
+    def set_aside(self) -> None:
+        if self.log is not None:
+            self._directory.to_unlink.add(self.log)
+
+    def deletion_clock_ms(self, now_ms: int) -> int:
+        """That of the last pass of maintenance, which no date can move."""
+        return self._directory.monotonic_ms
+
+    def truncating(self, offset: int, base_offset: int) -> None:
+        """Checkpoints are taken back first; what comes in the place of the cut is not clean."""
+        directory, partition = self._directory, self._partition
+        if (clean_offset := directory.clean_offsets.get(partition)) is not None:
+            directory.clean_offsets[partition] = min(clean_offset, base_offset)
+        directory.before_truncation(directory, {partition: offset})
+
+    def emptied(self) -> None:
+        """Nothing is compacted any more."""
+        self._directory.clean_offsets.pop(self._partition, None)
+
+    def failed(self, error: OSError) -> None:
+        """The directory has failed, unless the log is none of its own any more."""
+        if self.log is not None and self.log.is_in_use:
+            self._directory.fail(error)
+
+
 class ManagedLog(Log):
     """A log in a data directory of a `LogManager`."""
 
     __slots__ = ("data_directory", "flushed_ms", "partition", "topic_id")
 
     data_directory: "DataDirectory"
-    partition: TopicPartition
-    topic_id: bytes | None
-    flushed_ms: int
-    """When it was last flushed (`flush.ms`), by the monotonic clock."""
 
-    def roll(self, now_ms: int, expected_offset: int = 0) -> Segment:
-        """Roll; the closed segment is to be flushed soon, so that no restart looks at it."""
-        segment = super().roll(now_ms, expected_offset)
-        self.data_directory.to_flush.add(self)
-        return segment
-
-    def _set_aside(self, segment: Segment, now_ms: int) -> None:
-        self.data_directory.to_unlink.add(self)
-        super()._set_aside(segment, now_ms)
-
-    def _deletion_due_ms(self, now_ms: int) -> int:
-        """Counted from the last pass of maintenance, by the clock that no date can move."""
-        return self.data_directory.monotonic_ms + self.config.file_delete_delay_ms
-
-    def _before_truncation(self, offset: int) -> None:
-        """Checkpoints are taken back first; what comes in the place of the cut is not clean."""
-        directory, partition = self.data_directory, self.partition
-        if (clean_offset := directory.clean_offsets.get(partition)) is not None:
-            last = self.segments.floor(offset)
-            base_offset = 0 if last is None else last.base_offset
-            directory.clean_offsets[partition] = min(clean_offset, base_offset)
-        directory.before_truncation(directory, {partition: offset})
-
-    def truncate_fully_and_start_at(
-        self, offset: int, now_ms: int, *, log_start_offset: int | None = None
+    def __init__(
+        self,
+        loader: Loader,
+        directory: "DataDirectory",
+        partition: TopicPartition,
+        topic_id: bytes | None,
+        *,
+        full_validation: bool = False,
     ) -> None:
-        """Truncate; nothing is compacted any more."""
-        super().truncate_fully_and_start_at(offset, now_ms, log_start_offset=log_start_offset)
-        self.data_directory.clean_offsets.pop(self.partition, None)
+        listener = DirectoryListener(directory, partition)
+        super().__init__(loader, str(partition), listener, full_validation=full_validation)
+        self.data_directory = directory
+        self.partition = partition
+        self.topic_id = topic_id
+        self.flushed_ms: int = directory.monotonic_ms
+        """When it was last flushed (`flush.ms`), by the monotonic clock."""
+        listener.log = self
 
     @property
     def is_in_use(self) -> bool:
@@ -65,11 +94,11 @@ class ManagedLog(Log):
     def age_of(self, segment: Segment) -> int:
         """Timestamp in ms of a segment's newest record, of its file if records have none."""
         try:
-            timestamp = self._largest_timestamp(segment)[0]
+            timestamp = self.store.indexes.largest_timestamp(segment)[0]
             if timestamp < 0 and segment.exists:
                 timestamp = int(self.fs.stat(segment.log_file.path).st_mtime * 1000)
         except OSError as error:
-            self._fail(error)
+            self.failures.fail(error)
         return timestamp
 
     def ages(self) -> Iterator[int]:
@@ -82,7 +111,7 @@ class ManagedLog(Log):
         try:
             return segment.read_first_timestamp()
         except OSError as error:
-            self._fail(error)
+            self.failures.fail(error)
 
     def aborted_in(self, segment: Segment, now_ms: int) -> list[AbortedTransaction]:
         """The aborted transactions that end in a segment; a damaged index is made anew.
@@ -93,9 +122,9 @@ class ManagedLog(Log):
         try:
             return segment.transaction_index.entries()
         except (CorruptIndex, FileNotFoundError) as error:
-            self._say(f"{error}; the transaction index is made anew")
+            self.store.indexes.say(f"{error}; the transaction index is made anew")
         except OSError as error:
-            self._fail(error)
+            self.failures.fail(error)
         try:
             rebuild_aborted(
                 segment,
@@ -106,7 +135,7 @@ class ManagedLog(Log):
                 now_ms,
             )
         except OSError as error:
-            self._fail(error)
+            self.failures.fail(error)
         return segment.transaction_index.entries()
 
     def sync_names(self) -> None:
@@ -119,11 +148,6 @@ class ManagedLog(Log):
         except FileNotFoundError:
             if self.is_in_use:
                 raise
-
-    def _fail(self, error: OSError) -> NoReturn:
-        if self.is_in_use and not is_out_of_descriptors(error):
-            self.data_directory.fail(error)
-        super()._fail(error)
 
 
 def partition_of(log: ManagedLog) -> TopicPartition:

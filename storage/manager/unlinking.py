@@ -28,7 +28,7 @@ class Unlinking:
         """Unlink what is due in a directory, and whole partitions that were deleted."""
         due: list[str] = []
         for log in sorted(directory.to_unlink, key=partition_of):
-            paths, next_due_ms = log.take_due_files(directory.monotonic_ms)
+            paths, next_due_ms = log.store.deletions.take_due(directory.monotonic_ms)
             if next_due_ms is None:
                 directory.to_unlink.discard(log)
             due += paths

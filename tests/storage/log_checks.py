@@ -62,7 +62,7 @@ def _check_answers_mending(log: ManagedLog, segment: Segment, headers: list[Batc
     try:
         _check_answers(segment, headers)
     except CorruptIndex as error:
-        log._mend(segment, error)
+        log.store.indexes.mend(segment, error)
         _check_answers(segment, headers)
 
 

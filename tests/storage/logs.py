@@ -133,7 +133,7 @@ def file_name(base_offset: int, extension: str) -> str:
 
 def delete_due_files(log: Log, now_ms: int) -> int | None:
     """Unlink the set-aside files whose delay is over; when the next one is due."""
-    paths, next_due_ms = log.take_due_files(now_ms)
+    paths, next_due_ms = log.store.deletions.take_due(now_ms)
     for path in paths:
         Path(path).unlink(missing_ok=True)
     return next_due_ms

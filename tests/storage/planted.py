@@ -48,7 +48,7 @@ PLANTINGS: dict[str, Planting] = {
     ),
     "3 leavings stay, and undo every .swap at or above them": (
         (
-            "storage/log/log_cleanup.py",
+            "storage/log/pending_deletions.py",
             "[name for name in fs.list_directory(directory) if is_leaving(name)]",
             "[]",
         ),
@@ -79,7 +79,7 @@ PLANTINGS: dict[str, Planting] = {
         ("storage/manager/flusher.py", "waiting = self._waiting.pop(log)",
          "waiting = self._waiting.pop(log, [])"),
         (
-            "storage/log/log_flush.py",
+            "storage/log/flush.py",
             "        return Flush(\n",
             "        epochs.synced_writes = epochs.writes\n"
             "        for each in segments:\n"

@@ -147,7 +147,7 @@ def assert_reads_are_right(log: Log, original: Original) -> None:
         assert header.base_offset <= offset <= header.last_offset
     for base_offset, (_, header) in original.batches.items():
         if base_offset < log.log_end_offset and not header.is_control:
-            found = log.offset_by_timestamp(header.base_timestamp)
+            found = log.lookup.by_timestamp(header.base_timestamp)
             assert found is not None and found.offset == base_offset
 
 

@@ -104,7 +104,7 @@ def test_dirty_logs_are_compacted(jumped: JumpedManager) -> None:
 
 def test_idle_producers_are_forgotten(jumped: JumpedManager) -> None:
     log = jumped.log()
-    log.producer_id_expiration_ms = HOUR_MS
+    log.expire_producers_after(HOUR_MS)
     append(log, b"x", timestamp=jumped.now_ms, sequence=0)
     jumped.pass_minutes(30)
     assert log.producer_entries()

@@ -217,9 +217,9 @@ def test_a_follower_that_went_astray_is_healed_as_kafka_healed_it(tmp_path: Path
     leader = open_log(after / "b2" / "div-0")
     follower = open_log(before / "b1" / "div-0", clean=False)
     assert follower.log_end_offset == 7
-    epoch, end_offset = leader.end_offset_for_epoch(follower.epochs.latest_epoch)
+    epoch, end_offset = leader.lookup.end_offset_for_epoch(follower.epochs.latest_epoch)
     assert (epoch, end_offset) == (0, 3)
-    _, own_end_offset = follower.end_offset_for_epoch(epoch)
+    _, own_end_offset = follower.lookup.end_offset_for_epoch(epoch)
     follower.truncate_to(min(end_offset, own_end_offset), NOW_MS)
     for data, header in batches_of(leader):
         if header.base_offset >= follower.log_end_offset:

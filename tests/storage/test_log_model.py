@@ -273,7 +273,7 @@ class LogMachine(RuleBasedStateMachine):
         cleaned.finish()
         cleaned.sync()
         cleaned.close()
-        self.log.replace_segments([old[0].base_offset], old, self.now_ms)
+        self.log.store.replace([old[0].base_offset], old, self.now_ms)
 
     @rule()
     def delete_due_files(self) -> None:
@@ -336,7 +336,7 @@ class LogMachine(RuleBasedStateMachine):
     @invariant()
     def timestamps_agree(self) -> None:
         for timestamp in (1, 15, 30, 45, 61):
-            found = self.log.offset_by_timestamp(timestamp)
+            found = self.log.lookup.by_timestamp(timestamp)
             wanted = self.model.first_at_or_after(timestamp)
             assert (found and (found.offset, found.timestamp)) == wanted
 

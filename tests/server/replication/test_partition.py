@@ -28,7 +28,7 @@ def partition(tmp_path: Path) -> Iterator[Partition]:
     disks.open(lambda _: LogConfig(), NOW_MS)
     log = disks.create(TopicPartition("t", 0), LogConfig(), NOW_MS)
     made = Partition("t", Uuid(b"t" * 16), 0, 1, log, Metrics().topic("t"))
-    log.refuses_transactions = False
+    log.appender.refuses_transactions = False
     made.become_leader(0, (1,), (1,))
     yield made
     disks.close()
@@ -54,10 +54,12 @@ def end(partition: Partition, *, transaction_version: int) -> None:
 
 def test_a_transaction_begins_with_the_guard_that_the_log_gave_out(partition: Partition) -> None:
     log = partition.log
-    log.verifies_transactions = True
+    log.appender.verifies_transactions = True
     with pytest.raises(InvalidTransactionState):
         partition.append(transactional(), -1, NOW_MS)
-    guard = log.start_transaction_verification(PRODUCER_ID, 0, 0, NOW_MS, can_bump_epoch=False)
+    guard = log.appender.start_transaction_verification(
+        PRODUCER_ID, 0, 0, NOW_MS, can_bump_epoch=False
+    )
     info = partition.append(transactional(), -1, NOW_MS, verification_guard=guard)
     assert (info.first_offset, log.last_stable_offset) == (0, 0)
 

@@ -17,7 +17,7 @@ from barnabas.storage.batch.record_times import BELIEVED_AHEAD_MS, COMPRESSED_LI
 from barnabas.storage.batch.records import Record
 from barnabas.storage.errors import InvalidRecord, InvalidTimestamp
 from barnabas.storage.log.log import Log
-from barnabas.storage.log.log_offsets import TimestampedOffset
+from barnabas.storage.log.offset_lookup import TimestampedOffset
 from barnabas.storage.manager.retention import count_expired
 
 from ..logs import NOW_MS, append, open_log, read_all
@@ -71,10 +71,10 @@ def test_offsets_by_time_are_right(tmp_path: Path, stated: int) -> None:
     append(log, stating(stated))
     log.roll(NOW_MS)
     append(log, stating(NOW_MS + 1000, times=(NOW_MS + 1000,)))
-    assert log.offset_by_timestamp(NOW_MS + 5) == TimestampedOffset(1, NOW_MS + 20, 0)
-    assert log.offset_by_timestamp(NOW_MS + 21) == TimestampedOffset(COUNT, NOW_MS + 1000, 0)
-    assert log.offset_by_timestamp(NOW_MS + 1001) is None
-    assert log.offset_of_max_timestamp() == TimestampedOffset(COUNT, NOW_MS + 1000, 0)
+    assert log.lookup.by_timestamp(NOW_MS + 5) == TimestampedOffset(1, NOW_MS + 20, 0)
+    assert log.lookup.by_timestamp(NOW_MS + 21) == TimestampedOffset(COUNT, NOW_MS + 1000, 0)
+    assert log.lookup.by_timestamp(NOW_MS + 1001) is None
+    assert log.lookup.of_max_timestamp() == TimestampedOffset(COUNT, NOW_MS + 1000, 0)
 
 
 @pytest.mark.parametrize("stated", LIES)

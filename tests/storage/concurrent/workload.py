@@ -149,10 +149,10 @@ class History(Machine):
         assert self.manager is not None
         log, ledger = self._any()
         self.tell(ledger.topic)
-        end, truncations = log.log_end_offset, log.truncations
+        end, truncations = log.log_end_offset, log.store.truncations
 
         def done() -> None:
-            if log.truncations == truncations and self.ledgers.get(ledger.topic) is ledger:
+            if log.store.truncations == truncations and self.ledgers.get(ledger.topic) is ledger:
                 assert log.recovery_point >= end, "flushed, and yet not"
 
         self.manager.flush(log, done)

@@ -45,7 +45,7 @@ def test_it_says_what_it_said(tmp_path: Path, damage: bytes | None, has_snapshot
             log.producers.remove_snapshot(offset)
     segment.transaction_index.close()
     segment.transaction_index = TransactionIndex(
-        log.files, str(path), segment.base_offset, exists=True
+        log.store.files, str(path), segment.base_offset, exists=True
     )
     assert log.aborted_in(segment, NOW_MS) == entries and len(entries) == 1
     assert path.read_bytes() == content

@@ -295,7 +295,7 @@ def swap(folder: Path, disk: Dying, stale: int | None) -> list[tuple[int, int]]:
         (folder / "t-0" / file_name(stale, "log.cleaned")).write_bytes(batch_at(stale))
     disk.is_armed = True
     try:
-        log.replace_segments([bases[0]], old, NOW_MS)
+        log.store.replace([bases[0]], old, NOW_MS)
     except Killed:
         pass
     finally:

@@ -16,6 +16,7 @@ from barnabas.storage.errors import LogDirectoryLocked, OpeningGivenUp
 from barnabas.storage.loading.job import LoadJob, Recovered, RecoveryFailed
 from barnabas.storage.loading.loader import Loader
 from barnabas.storage.loading.process import recover_in_children
+from barnabas.storage.log.listener import LogListener
 from barnabas.storage.log.log import Log
 from barnabas.storage.log_config import LogConfig
 
@@ -70,7 +71,7 @@ def test_what_a_child_has_recovered_opens_like_the_rest(tmp_path: Path) -> None:
     there = Loader(FileCache(REAL), job_for(copy))
     there.load_recovered(result)
     assert there.report == here.report
-    logs = [Log.of(loader, "t-0") for loader in (here, there)]
+    logs = [Log(loader, "t-0", LogListener()) for loader in (here, there)]
     for log in logs:
         log.update_high_watermark(log.log_end_offset)
     one, other = logs
@@ -80,7 +81,7 @@ def test_what_a_child_has_recovered_opens_like_the_rest(tmp_path: Path) -> None:
     assert one.last_stable_offset == other.last_stable_offset < one.log_end_offset
     assert one.producer_entries() == other.producer_entries()
     assert one.epochs.entries() == other.epochs.entries()
-    flush = other.begin_flush()
+    flush = other.flusher.begin()
     assert flush is not None and flush.directory == str(copy)
 
 
@@ -109,7 +110,7 @@ def test_what_a_child_has_made_anew_is_synced_before_the_recovery_point_passes(
     disk = Syncs()
     loader = Loader(FileCache(disk.fs), job_for(directory))
     loader.load_recovered(result)
-    log = Log.of(loader, "t-0")
+    log = Log(loader, "t-0", LogListener())
     assert log.recovery_point == 0 and len(index_names(directory)) > 4
     disk.names.clear()
     log.flush()

@@ -11,7 +11,7 @@ from barnabas.storage.errors import CorruptBatch, OffsetOutOfRange
 from barnabas.storage.log.log import Log
 
 from ..logs import NOW_MS, a_batch, append, file_name, offsets, open_log
-from .test_log_append import stamped
+from .test_append import stamped
 
 LONGEST = 1 << 31
 END = MAX_OFFSET + 1

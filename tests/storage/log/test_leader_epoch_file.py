@@ -47,10 +47,10 @@ def test_a_flush_takes_it_along(tmp_path: Path) -> None:
     log = open_log(tmp_path)
     log.assign_epoch(7, 3)
     append(log, a_batch(), leader_epoch=7)
-    flush = log.begin_flush()
+    flush = log.flusher.begin()
     assert flush is not None and f"{tmp_path}/t-0/{FILE_NAME}" in flush.paths
     flush.sync()
-    log.end_flush(flush)
+    log.flusher.end(flush)
     log.close_files()
     log = open_log(tmp_path, clean=False, recovery_point=4)
     assert log.epochs.entries() == [(0, 0), (7, 3)]

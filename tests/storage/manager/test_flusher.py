@@ -138,7 +138,7 @@ def test_what_has_gone_is_waited_for_by_nobody(tmp_path: Path, suffix: str) -> N
 def test_a_log_of_many_segments_is_flushed_some_at_a_time(tmp_path: Path) -> None:
     disk, manager, (log,) = made(tmp_path)
     log.update_config(LogConfig(segment_bytes=150, index_interval_bytes=100))
-    log.segments_synced_at_once = 4
+    log.flusher.segments_synced_at_once = 4
     for number in range(30):
         append(log, b"x" * 50, timestamp=NOW_MS + number)
     told = flush(manager, disk, log)

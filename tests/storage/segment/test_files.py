@@ -71,12 +71,12 @@ def test_all_of_a_segments_files_are_there_from_its_first_batch_on(tmp_path: Pat
 def test_only_new_names_need_the_directory_synced(tmp_path: Path) -> None:
     log = open_log(tmp_path)
     append(log, a_batch(producer_id=1, sequence=0, transactional=True))
-    flush = log.begin_flush()
+    flush = log.flusher.begin()
     assert flush is not None and flush.directory == str(tmp_path / "t-0")
-    log.end_flush(flush)
+    log.flusher.end(flush)
     append(log, a_batch(producer_id=1, sequence=1, transactional=True))
-    flush = log.begin_flush()
+    flush = log.flusher.begin()
     assert flush is not None and flush.directory is None
     end_transaction(log, 1, commit=False)
-    flush = log.begin_flush()
+    flush = log.flusher.begin()
     assert flush is not None and flush.directory is not None

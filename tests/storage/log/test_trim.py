@@ -87,7 +87,7 @@ def test_timestamps_go_back_too(tmp_path: Path) -> None:
     for timestamp in (100, 500, 300, 900):
         append(log, a_batch(2, timestamp=timestamp))
     log.truncate_to(6, NOW_MS)
-    found = log.offset_of_max_timestamp()
+    found = log.lookup.of_max_timestamp()
     assert found is not None and (found.offset, found.timestamp) == (3, 501)
     assert log.active_segment.largest_timestamp() == (501, 3)
 
@@ -119,7 +119,7 @@ def test_what_is_cut_off_is_unlinked_when_its_delay_is_over(tmp_path: Path) -> N
 
 def test_deleting_records(tmp_path: Path) -> None:
     log = filled(tmp_path)
-    log.high_watermark = 15
+    log.offsets.high_watermark = 15
     with pytest.raises(OffsetOutOfRange):
         log.maybe_increment_log_start_offset(16)
     assert log.maybe_increment_log_start_offset(7)
@@ -135,10 +135,10 @@ def test_deleting_records(tmp_path: Path) -> None:
 
 def test_a_flush_of_what_was_truncated_meanwhile_counts_for_nothing(tmp_path: Path) -> None:
     log = filled(tmp_path)
-    flush = log.begin_flush()
+    flush = log.flusher.begin()
     assert flush is not None and flush.offset == 20
     flush.sync()
     log.truncate_to(4, NOW_MS)
     fill(log, 10, 2)
-    log.end_flush(flush)
+    log.flusher.end(flush)
     assert log.recovery_point == 0

@@ -72,7 +72,7 @@ def test_a_slice_ends_with_its_segment(tmp_path: Path) -> None:
 @pytest.mark.parametrize("high_watermark", range(21))
 def test_nothing_above_the_bound_is_seen(tmp_path: Path, high_watermark: int) -> None:
     log = filled(tmp_path)
-    log.high_watermark = high_watermark
+    log.offsets.high_watermark = high_watermark
     for offset in range(0, 20, 2):
         end = min(offset // 6 * 6 + 6, 20, high_watermark - high_watermark % 2)
         size = max(end - offset, 0) // 2 * SIZE

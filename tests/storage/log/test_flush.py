@@ -32,7 +32,7 @@ def watched(folder: Path) -> tuple[Log, list[str]]:
 
 def test_syncs_what_lies_above_the_recovery_point(tmp_path: Path) -> None:
     log, synced = watched(tmp_path)
-    assert log.unflushed_offsets == 20
+    assert log.log_end_offset - log.recovery_point == 20
     log.flush(12)
     assert {name[:20] for name in synced if name[0] == "0"} == {
         f"{0:020d}",
@@ -41,7 +41,7 @@ def test_syncs_what_lies_above_the_recovery_point(tmp_path: Path) -> None:
     }
     assert {"leader-epoch-checkpoint", "t-0", f"{12:020d}.snapshot"} <= set(synced)
     assert not any(name.startswith((f"{12:020d}.log", f"{18:020d}")) for name in synced)
-    assert (log.recovery_point, log.unflushed_offsets) == (12, 8)
+    assert (log.recovery_point, log.log_end_offset) == (12, 20)
     synced.clear()
     log.flush()
     assert {name for name in synced if name.endswith(".log")} == {
@@ -50,20 +50,20 @@ def test_syncs_what_lies_above_the_recovery_point(tmp_path: Path) -> None:
     assert log.recovery_point == 20
     synced.clear()
     log.flush()
-    assert log.begin_flush() is None
+    assert log.flusher.begin() is None
     assert synced == []
 
 
 def test_the_waiting_can_be_done_elsewhere(tmp_path: Path) -> None:
     log, synced = watched(tmp_path)
-    flush = log.begin_flush()
+    flush = log.flusher.begin()
     assert flush is not None and synced == []
     append(log, a_batch(2))
     log.delete_old_segments(2, NOW_MS)
     delete_due_files(log, NOW_MS + 10**9)
     flush.sync()
     assert len(synced) > 3
-    log.end_flush(flush)
+    log.flusher.end(flush)
     assert (log.recovery_point, log.log_end_offset) == (20, 22)
 
 
@@ -141,5 +141,5 @@ def test_closing_leaves_no_descriptor(tmp_path: Path) -> None:
     log = open_log(tmp_path, segment_bytes=3 * SIZE)
     fill(log, 10, 2)
     log.close()
-    assert len(log.files) == 0
+    assert len(log.store.files) == 0
     assert log.recovery_point == 20

@@ -63,7 +63,7 @@ def test_by_an_offset_out_of_an_index_entrys_reach(tmp_path: Path) -> None:
 
 def test_jitter_makes_segments_younger(tmp_path: Path) -> None:
     log = open_log(tmp_path, segment_ms=1000, segment_jitter_ms=400)
-    jitters = {log._new_segment(0, 0).roll_jitter_ms for _ in range(50)}
+    jitters = {log.store.new_segment(0, 0).roll_jitter_ms for _ in range(50)}
     assert len(jitters) > 5
     assert all(0 <= jitter < 400 for jitter in jitters)
     log.active_segment.roll_jitter_ms = 300

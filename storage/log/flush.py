@@ -1,8 +1,8 @@
 """Making a log durable, in three steps so that the waiting can be done elsewhere.
 
-`begin_flush` writes what is still in memory and says which files to sync; `Flush.sync` only
-waits for the disk, in a worker thread if the caller likes; `end_flush` raises the recovery
-point. After a crash only what lies above the recovery point is checked.
+`begin` writes what is still in memory and says which files to sync; `Flush.sync` only waits
+for the disk, in a worker thread if the caller likes; `end` raises the recovery point. After a
+crash only what lies above the recovery point is checked.
 
 A log with many segments to sync is flushed some at a time, so that their descriptors are never
 all open at once. Nothing counts as durable before the sync has ended: two flushes begun one
@@ -11,13 +11,20 @@ after the other both sync what neither has synced yet.
 
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Final
 
 from barnabas.storage.disk.fs import FileSystem, sync_directory, sync_file
 from barnabas.storage.disk.open_files import OpenFile
 from barnabas.storage.errors import is_out_of_descriptors
-from barnabas.storage.log.log_truncate import LogTruncate
+from barnabas.storage.log.offsets import LogOffsets
+from barnabas.storage.log.segment_store import SegmentStore
+from barnabas.storage.producers.leader_epochs import LeaderEpochs
+from barnabas.storage.producers.state import ProducerState
 from barnabas.storage.segment.files import Changes
 from barnabas.storage.segment.segment import Segment
+
+SEGMENTS_SYNCED_AT_ONCE: Final = 32
+"""Each with four files at most."""
 
 
 @dataclass(slots=True)
@@ -51,43 +58,70 @@ class Flush:
             sync_directory(self.fs, self.directory)
 
 
-class LogFlush(LogTruncate):
-    """Flushing."""
+class LogFlusher:
+    """The flushes of one log, and its recovery point.
 
-    __slots__ = ()
+    Recovery point ≤ log end offset: everything below it is on the disk, fsynced.
+    """
 
-    @property
-    def unflushed_offsets(self) -> int:
-        """How many offsets lie above the recovery point (see `flush.messages`)."""
-        return self.log_end_offset - self.recovery_point
+    __slots__ = (
+        "_directory",
+        "_epochs",
+        "_fs",
+        "_offsets",
+        "_producers",
+        "_store",
+        "recovery_point",
+        "segments_synced_at_once",
+    )
 
-    def begin_flush(self, offset: int | None = None) -> Flush | None:
+    def __init__(
+        self,
+        fs: FileSystem,
+        directory: str,
+        offsets: LogOffsets,
+        store: SegmentStore,
+        producers: ProducerState,
+        epochs: LeaderEpochs,
+        recovery_point: int,
+    ) -> None:
+        self._fs = fs
+        self._directory = directory
+        self._offsets = offsets
+        self._store = store
+        self._producers = producers
+        self._epochs = epochs
+        self.recovery_point = recovery_point
+        self.segments_synced_at_once = SEGMENTS_SYNCED_AT_ONCE
+
+    def begin(self, offset: int | None = None) -> Flush | None:
         """Prepare to make everything below `offset` (the log end) durable; None if it is.
 
         The flush may stop short of `offset`, at the end of a segment: another has to follow.
         """
-        end = self.log_end_offset if offset is None else min(offset, self.log_end_offset)
+        log_end = self._offsets.end
+        end = log_end if offset is None else min(offset, log_end)
         if end <= self.recovery_point:
             return None
         while True:
             try:
-                return self._begin_flush(end)
+                return self._begin(end)
             except OSError as error:
                 if self.segments_synced_at_once == 1 or not is_out_of_descriptors(error):
-                    self._fail(error)
+                    self._store.failures.fail(error)
             self.segments_synced_at_once //= 2  # fewer descriptors may do
 
-    def _begin_flush(self, end: int) -> Flush:
-        epochs, snapshots = self.epochs, self.producers.snapshots
-        epochs.write(self.log_end_offset)
-        reached = self.segments.between(self.recovery_point, end)
+    def _begin(self, end: int) -> Flush:
+        epochs, snapshots = self._epochs, self._producers.snapshots
+        epochs.write(self._offsets.end)
+        reached = self._store.segments.between(self.recovery_point, end)
         most = self.segments_synced_at_once
         if len(reached) > most:
             end = reached[most].base_offset
         segments = [each for each in reached[:most] if each.exists]
         files = [file for segment in segments for file in segment.files_to_sync()]
         paths = [
-            self.producers.snapshot_path(offset)
+            self._producers.snapshot_path(offset)
             for offset in snapshots
             if self.recovery_point <= offset <= end
         ]
@@ -95,53 +129,45 @@ class LogFlush(LogTruncate):
         if epochs.synced_writes < epochs.writes:
             paths.append(epochs.path)
             are_durable = False
+        directory = None if are_durable else self._directory
         return Flush(
-            end, self.truncations, self.fs, None if are_durable else self.directory, files, paths,
+            end, self._store.truncations, self._fs, directory, files, paths,
             [(segment, segment.changes()) for segment in segments], epochs.writes,
         )  # fmt: skip
 
-    def end_flush(self, flush: Flush) -> None:
+    def end(self, flush: Flush) -> None:
         """The sync has succeeded: the recovery point follows, unless it was of a log that has
         been truncated since."""
         for segment, changes in flush.changes:
             segment.synced(changes, names=True)
-        self.epochs.synced_writes = max(self.epochs.synced_writes, flush.epoch_writes)
-        if flush.truncations == self.truncations:
+        self._epochs.synced_writes = max(self._epochs.synced_writes, flush.epoch_writes)
+        if flush.truncations == self._store.truncations:
             self.recovery_point = max(self.recovery_point, flush.offset)
 
     def flush(self, offset: int | None = None) -> None:
         """Make everything below `offset` (the log end) durable, waiting for it here."""
-        while (flush := self.begin_flush(offset)) is not None:
+        while (flush := self.begin(offset)) is not None:
             try:
                 flush.sync()
             except OSError as error:
-                self._fail(error)
-            self.end_flush(flush)
+                self._store.failures.fail(error)
+            self.end(flush)
+
+    def go_back(self) -> None:
+        """What was written to the active segment, or cut from it, is to be synced again.
+
+        To what was durable already a flush would pay no heed, whatever is rolled until then.
+        """
+        self.recovery_point = min(self.recovery_point, self._store.active.base_offset)
 
     def complete(self) -> None:
-        """Write what a clean stop leaves behind; the flush that has to follow makes it durable.
-
-        The recovery point goes back for that, to where something was written: to what was
-        durable already a flush would pay no heed.
-        """
+        """Write what a clean stop leaves behind; the flush that has to follow makes it durable."""
+        epochs = self._epochs
         try:
-            self.epochs.write(self.log_end_offset)
-            snapshot = self.producers.take_snapshot(sync=False)
-            has_changed = self._active.finish() or snapshot is not None
-            if has_changed or self.epochs.synced_writes < self.epochs.writes:
-                self.recovery_point = min(self.recovery_point, self._active.base_offset)
+            epochs.write(self._offsets.end)
+            snapshot = self._producers.take_snapshot(sync=False)
+            has_changed = self._store.active.finish() or snapshot is not None
+            if has_changed or epochs.synced_writes < epochs.writes:
+                self.go_back()
         except OSError as error:
-            self._fail(error)
-
-    def close(self) -> None:
-        """Complete and save everything for a clean stop; the log is not to be used afterwards."""
-        try:
-            self.complete()
-            self.flush()
-        finally:
-            self.close_files()
-
-    def close_files(self) -> None:
-        """Give up the descriptors and nothing else, as for a directory that has failed."""
-        for segment in self.segments:
-            segment.close()
+            self._store.failures.fail(error)

@@ -47,10 +47,10 @@ def test_the_oldest_segments_go(tmp_path: Path) -> None:
 
 def test_nothing_above_the_high_watermark_goes(tmp_path: Path) -> None:
     log = filled(tmp_path)
-    log.high_watermark = 11
+    log.offsets.high_watermark = 11
     assert log.delete_old_segments(4, NOW_MS) == 1
     assert log.log_start_offset == 6
-    log.high_watermark = 5
+    log.offsets.high_watermark = 5
     assert log.delete_old_segments(4, NOW_MS) == 0
 
 
@@ -83,7 +83,7 @@ def test_a_compacted_segment_takes_the_place_of_several(tmp_path: Path) -> None:
     log = filled(tmp_path)
     old = list(log.segments)[:2]
     records = log.read(0, 10_000).records
-    log.replace_segments([cleaned(log, old, 4)], old, NOW_MS)
+    log.store.replace([cleaned(log, old, 4)], old, NOW_MS)
     assert log.segments.base_offsets == [0, 12, 18]
     assert offsets(log) == [(first, first + 1) for first in range(8, 20, 2)]
     assert records is not None and len(list(walk(records.read()))) == 3

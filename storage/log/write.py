@@ -3,61 +3,74 @@
 from barnabas.storage.append.rules import ValidatedRecords
 from barnabas.storage.batch.header import MAGIC_V2, NO_TIMESTAMP, BatchHeader
 from barnabas.storage.errors import RecordListTooLarge
-from barnabas.storage.log.log_flush import LogFlush
+from barnabas.storage.log.offsets import LogOffsets
 from barnabas.storage.log.results import AppendInfo
+from barnabas.storage.log.segment_store import SegmentStore
+from barnabas.storage.producers.leader_epochs import LeaderEpochs
+from barnabas.storage.producers.state import ProducerState
 from barnabas.storage.producers.updates import ProducerUpdates
+from barnabas.storage.producers.verification import TransactionVerification
 from barnabas.storage.segment.offset_index import MAX_RELATIVE_OFFSET
 from barnabas.storage.segment.segment import Segment
 
 
-class LogWrite(LogFlush):
-    """Writing a set of batches whose offsets are final."""
+class BatchWriter:
+    """Writes sets of batches whose offsets are final."""
 
-    __slots__ = ()
+    __slots__ = (
+        "_epochs",
+        "_offsets",
+        "_producers",
+        "_store",
+        "segment_bytes",
+        "verification",
+    )
 
-    def assign_epoch(self, epoch: int, start_offset: int) -> None:
-        """Note where a leader epoch begins.
+    def __init__(
+        self,
+        offsets: LogOffsets,
+        store: SegmentStore,
+        producers: ProducerState,
+        epochs: LeaderEpochs,
+        segment_bytes: int,
+    ) -> None:
+        self._offsets = offsets
+        self._store = store
+        self._producers = producers
+        self._epochs = epochs
+        self.segment_bytes = segment_bytes
+        self.verification = TransactionVerification()
+        """Of producers that have no transaction open here; a batch that is written ends it."""
 
-        While it has no record the entry stays in memory: an empty partition costs no file, and
-        an epoch is assigned again when the log is led again.
-        """
-        if self.epochs.assign(epoch, start_offset):
-            try:
-                self.epochs.write(self.log_end_offset)
-            except OSError as error:
-                self._fail(error)
-
-    def _prepare(
+    def prepare(
         self, leader_epoch: int, size: int, timestamp: int, last_offset: int, now_ms: int
     ) -> Segment:
-        """Whatever has to happen before a batch is written: the segment to write it to."""
-        epochs = self.epochs
-        if leader_epoch not in (-1, epochs.latest_epoch):
-            epochs.assign(leader_epoch, self.log_end_offset)
-        try:
-            epochs.write()
-            if self._should_roll(self._active, size, timestamp, last_offset, now_ms):
-                return self.roll(now_ms)
-        except OSError as error:
-            self._fail(error)
-        return self._active
+        """Whatever has to happen before a batch is written: the segment to write it to.
 
-    def _write_set(
-        self, valid: ValidatedRecords, updates: ProducerUpdates, now_ms: int
-    ) -> AppendInfo:
-        """Write validated batches, and do all that follows from them."""
-        headers = valid.headers
+        Raises OSError.
+        """
+        epochs, store = self._epochs, self._store
+        if leader_epoch not in (-1, epochs.latest_epoch):
+            epochs.assign(leader_epoch, self._offsets.end)
+        epochs.write()
+        if store.should_roll(size, timestamp, last_offset, now_ms):
+            return store.roll(self._offsets.end, now_ms)
+        return store.active
+
+    def write(self, valid: ValidatedRecords, updates: ProducerUpdates, now_ms: int) -> AppendInfo:
+        """Write validated batches, and do all that follows from them; raises OSError."""
+        headers, offsets, store = valid.headers, self._offsets, self._store
         if not headers:
-            return AppendInfo(-1, -1, NO_TIMESTAMP, self.log_start_offset, 0)
+            return AppendInfo(-1, -1, NO_TIMESTAMP, offsets.start, 0)
         size, timestamp, last_offset = len(valid.buffer), valid.max_timestamp, valid.last_offset
-        if size > self._segment_bytes:
-            raise RecordListTooLarge(f"{size} bytes exceed segment.bytes {self._segment_bytes}")
+        if size > self.segment_bytes:
+            raise RecordListTooLarge(f"{size} bytes exceed segment.bytes {self.segment_bytes}")
         self._take_epochs(headers)
-        segment = self._active
-        if self._should_roll(segment, size, timestamp, last_offset, now_ms):
-            segment = self.roll(now_ms, _first_possible_offset(headers))
+        segment = store.active
+        if store.should_roll(size, timestamp, last_offset, now_ms):
+            segment = store.roll(max(_first_possible_offset(headers), offsets.end), now_ms)
         segment.append_set(valid.buffer, headers)
-        self.log_end_offset = self.producers.map_end_offset = last_offset + 1
+        offsets.end = self._producers.map_end_offset = last_offset + 1
         self._commit(updates, segment)
         for header in headers:
             if header.is_transactional:
@@ -67,7 +80,7 @@ class LogWrite(LogFlush):
             valid.first_offset,
             last_offset,
             timestamp,
-            self.log_start_offset,
+            offsets.start,
             count,
             valid.log_append_time_ms,
             converted_count=count if valid.was_rewritten else 0,
@@ -77,11 +90,11 @@ class LogWrite(LogFlush):
         for completed, stable_offset in updates.commit():
             if completed.is_aborted:
                 segment.note_aborted(completed, stable_offset)
-        self._update_first_unstable_offset()
+        self._offsets.update_first_unstable()
 
     def _take_epochs(self, headers: list[BatchHeader]) -> None:
         """Formats 0 and 1 carry no epochs; a log that goes back to them cannot keep any."""
-        epochs = self.epochs
+        epochs = self._epochs
         for header in headers:
             if header.magic < MAGIC_V2:
                 epochs.clear()

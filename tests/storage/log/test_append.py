@@ -42,7 +42,7 @@ def test_a_batch_gets_the_next_offsets_and_the_epoch(tmp_path: Path) -> None:
     assert (info.first_offset, info.last_offset, info.max_timestamp) == (3, 4, NOW_MS - 49)
     assert [data for _, data in read_all(log)] == wanted
     assert log.log_end_offset == 5
-    assert log.end_offset_for_epoch(5) == (5, 5)
+    assert log.lookup.end_offset_for_epoch(5) == (5, 5)
 
 
 def test_a_bytearray_will_do(tmp_path: Path) -> None:
@@ -227,17 +227,19 @@ def test_a_marker_of_version_2_starts_a_new_epoch(tmp_path: Path) -> None:
 
 def test_a_transaction_starts_only_with_proof(tmp_path: Path) -> None:
     log = open_log(tmp_path)
-    log.verifies_transactions = True
+    log.appender.verifies_transactions = True
     batch = a_batch(2, producer_id=7, epoch=0, sequence=0, transactional=True)
     with pytest.raises(InvalidTransactionState):
         log.append_as_leader(bytearray(batch), 0, NOW_MS)
-    guard = log.start_transaction_verification(7, 0, 0, NOW_MS, can_bump_epoch=False)
+    guard = log.appender.start_transaction_verification(7, 0, 0, NOW_MS, can_bump_epoch=False)
     end_transaction(log, 7, commit=False)
     with pytest.raises(InvalidTransactionState):
         log.append_as_leader(bytearray(batch), 0, NOW_MS, verification_guard=guard)
-    guard = log.start_transaction_verification(7, 0, 0, NOW_MS, can_bump_epoch=False)
+    guard = log.appender.start_transaction_verification(7, 0, 0, NOW_MS, can_bump_epoch=False)
     log.append_as_leader(bytearray(batch), 0, NOW_MS, verification_guard=guard)
-    assert log.start_transaction_verification(7, 0, 2, NOW_MS, can_bump_epoch=False) is None
+    assert (
+        log.appender.start_transaction_verification(7, 0, 2, NOW_MS, can_bump_epoch=False) is None
+    )
     send(log, 2, transactional=True)
 
 
@@ -246,7 +248,7 @@ def test_where_nobody_coordinates_clients_write_no_transactions(
     tmp_path: Path, producer: int
 ) -> None:
     log = open_log(tmp_path)
-    log.refuses_transactions = True
+    log.appender.refuses_transactions = True
     batch = a_batch(2, producer_id=producer, epoch=0, sequence=0, transactional=True)
     with pytest.raises(InvalidTransactionState):
         append(log, batch)
@@ -257,7 +259,7 @@ def test_nor_do_they_go_on_with_one_that_is_open(tmp_path: Path) -> None:
     log = open_log(tmp_path)
     send(log, 0, transactional=True)
     send(log, 2, transactional=True)
-    log.refuses_transactions = True
+    log.appender.refuses_transactions = True
     with pytest.raises(InvalidTransactionState):
         send(log, 4, transactional=True)
     end_transaction(log, 7, commit=True)
@@ -274,7 +276,7 @@ def test_a_follower_takes_offsets_and_epochs_as_they_are(tmp_path: Path) -> None
     info = log.append_as_follower(sent, NOW_MS)
     assert (info.first_offset, info.last_offset) == (10, 15)
     assert log.log_end_offset == 16
-    log.log_start_offset = 10
+    log.offsets.start = 10
     assert b"".join(data for _, data in read_all(log)) == sent
     assert log.epochs.entries() == [(3, 10), (4, 15)]
 

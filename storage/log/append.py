@@ -11,24 +11,28 @@ from struct import Struct
 from typing import Final
 
 from barnabas.storage.append.record_validation import can_move, moved, validate_in_steps
-from barnabas.storage.append.rules import ValidatedRecords, as_writable
+from barnabas.storage.append.rules import ValidatedRecords, append_rules, as_writable
 from barnabas.storage.append.validation import validate_as_follower, validate_as_leader
 from barnabas.storage.batch.crc import crc32c
 from barnabas.storage.batch.header import (
     HEADER,
-    MAGIC_V2,
     MAX_OFFSET,
     MAX_SEQUENCE,
     BatchHeader,
     Buffer,
     HeaderFields,
 )
-from barnabas.storage.batch.record_times import largest_timestamp
+from barnabas.storage.batch.record_times import BELIEVED_AHEAD_MS, largest_timestamp
 from barnabas.storage.batch.steps import Steps
 from barnabas.storage.errors import InvalidTransactionState, OffsetOutOfRange, StorageError
-from barnabas.storage.log.log_write import LogWrite
+from barnabas.storage.log.offsets import LogOffsets
 from barnabas.storage.log.results import AppendInfo
+from barnabas.storage.log.segment_store import SegmentStore
+from barnabas.storage.log.write import BatchWriter
+from barnabas.storage.log_config import LogConfig
 from barnabas.storage.producers.entry import AppendOrigin, SentBatch
+from barnabas.storage.producers.leader_epochs import LeaderEpochs
+from barnabas.storage.producers.state import ProducerState
 from barnabas.storage.producers.updates import ProducerUpdates
 from barnabas.storage.producers.verification import VerificationGuard
 from barnabas.storage.segment.offset_index import MAX_RELATIVE_OFFSET
@@ -42,68 +46,76 @@ _TRANSACTIONAL: Final = 0x10
 _CODEC_MASK: Final = 7
 _LZ4: Final = 3
 _ZSTD: Final = 4
-_LARGE_BYTES: Final = 32 << 10
-_MANY_RECORDS: Final = 2_000
-_LEGACY_ATTRIBUTES_POSITION: Final = 17
 _FAR_OFFSET: Final = 1 << 61  # the short way ends here: numbers beyond cost it more to compare
 _LAST_FIRST_OFFSET: Final = MAX_OFFSET - (1 << 31)
 """Of an append, since no batch reaches further than this from its first offset."""
 
 
-class TakesLong(Exception):
-    """Every record of a large set has to be looked at, which is to be done in steps."""
+class LogAppender:
+    """Validates what is appended to one log and writes it."""
 
+    __slots__ = (
+        "_believed_ahead_ms",
+        "_epochs",
+        "_full_validation",
+        "_most_bytes",
+        "_obeys_message_format",
+        "_offsets",
+        "_producers",
+        "_rules",
+        "_segment_bytes",
+        "_segment_ms",
+        "_store",
+        "_topic_partition",
+        "_writer",
+        "appends_plainly",
+        "refuses_transactions",
+        "verification",
+        "verifies_transactions",
+    )
 
-def _takes_long(buffer: bytearray | memoryview) -> bool:
-    """Whether so many records may be in it that validation at once keeps others waiting."""
-    size = len(buffer)
-    if size < _HEADER_BYTES or size > _LARGE_BYTES:
-        return size > _LARGE_BYTES
-    fields = _unpack(buffer)
-    if fields[3] >= MAGIC_V2:
-        return fields[-1] > _MANY_RECORDS
-    return buffer[_LEGACY_ATTRIBUTES_POSITION] & _CODEC_MASK != 0  # their number is not told
-
-
-class LogAppend(LogWrite):
-    """Appending."""
-
-    __slots__ = ()
-
-    def append_as_leader(
+    def __init__(
         self,
-        buffer: bytearray | memoryview,
-        leader_epoch: int,
-        now_ms: int,
+        topic_partition: str,
+        config: LogConfig,
+        offsets: LogOffsets,
+        store: SegmentStore,
+        producers: ProducerState,
+        epochs: LeaderEpochs,
         *,
-        origin: AppendOrigin = AppendOrigin.CLIENT,
-        transaction_version: int = 0,
-        one_v2_batch: bool = False,
-        allow_zstd: bool = True,
-        verification_guard: VerificationGuard | None = None,
-        at_once: bool = True,
-        validated: ValidatedRecords | None = None,
-    ) -> AppendInfo:
-        """Give the batches the next offsets and write them; `buffer` is changed in place.
+        full_validation: bool = False,
+        obeys_message_format: bool = False,
+    ) -> None:
+        self._topic_partition = topic_partition
+        self._offsets = offsets
+        self._store = store
+        self._producers = producers
+        self._epochs = epochs
+        self._full_validation = full_validation
+        self._obeys_message_format = obeys_message_format
+        self._writer = BatchWriter(offsets, store, producers, epochs, config.segment_bytes)
+        self.verification = self._writer.verification
+        self.verifies_transactions = False
+        """Whether a transaction's first batch has to show a guard
+        (`transaction.partition.verification.enable`)."""
+        self.refuses_transactions = False
+        """Whether clients may write no transactional batches: where nobody coordinates
+        transactions nobody ends them, and readers of committed data would wait for ever."""
+        self.update_config(config)
 
-        `one_v2_batch` is the rule of Produce from version 3 on, `allow_zstd` that from 7 on;
-        `verification_guard` is from `start_transaction_verification`; `transaction_version`
-        matters to markers. Raises a StorageError that says which rule was broken, and where;
-        then nothing was appended. LogDirectoryFailed means that the disk failed instead.
-
-        Without `at_once` it raises TakesLong where the long way would be one of many records:
-        `validate_in_steps` then does what takes long of it, and its result goes in `validated`.
-        """
-        if origin is _CLIENT and self._appends_plainly and validated is None:
-            info = self._append_plain(buffer, leader_epoch, now_ms, allow_zstd)
-            if info is not None:
-                return info
-        if not at_once and validated is None and _takes_long(buffer):
-            raise TakesLong
-        return self._append_set(
-            buffer, leader_epoch, now_ms, origin, transaction_version, one_v2_batch,
-            allow_zstd, verification_guard, validated,
-        )  # fmt: skip
+    def update_config(self, config: LogConfig) -> None:
+        """Use other topic settings from now on."""
+        self._most_bytes = min(config.max_message_bytes, config.segment_bytes)
+        self._segment_bytes = self._writer.segment_bytes = config.segment_bytes
+        self._segment_ms = config.max_segment_ms
+        self._believed_ahead_ms = min(config.message_timestamp_after_max_ms, BELIEVED_AHEAD_MS)
+        self._rules = append_rules(
+            config,
+            check_records=self._full_validation,
+            obeys_message_format=self._obeys_message_format,
+        )
+        self.appends_plainly = not self._rules.needs_records and not self._rules.is_log_append_time
+        """Whether the short way can be tried, which reads no keys and rewrites no timestamps."""
 
     def validate_in_steps(
         self,
@@ -123,13 +135,15 @@ class LogAppend(LogWrite):
                 as_writable(buffer), self._rules, 0, -1, now_ms, True, one_v2_batch, allow_zstd
             )
         except StorageError as error:
-            raise error.located(self.topic_partition) from None
+            raise error.located(self._topic_partition) from None
         return valid if can_move(valid) else None
 
-    def _append_plain(
+    def append_plain(
         self, buffer: bytearray | memoryview, leader_epoch: int, now_ms: int, allow_zstd: bool
     ) -> AppendInfo | None:
-        """The short way; None, with nothing changed, for what has to go the long way.
+        """The short way of a client's batch, if `appends_plainly`.
+
+        None, with nothing changed, for what has to go the long way.
 
         One function for speed: a call costs as much here as three of these comparisons.
         """
@@ -155,7 +169,7 @@ class LogAppend(LogWrite):
             != largest_timestamp(buffer, attributes & _CODEC_MASK, count, base_timestamp, timestamp)
         ):
             return None
-        producers = self.producers
+        producers = self._producers
         entry = None
         if producer_id >= 0:
             entry = producers.producers.get(producer_id)
@@ -171,34 +185,35 @@ class LogAppend(LogWrite):
                 return None
         elif attributes & _TRANSACTIONAL:
             return None
-        first = self.log_end_offset
+        offsets = self._offsets
+        first = offsets.end
         last = first + delta
         if last > _FAR_OFFSET:
             return None
-        segment = self._active
+        segment = self._store.active
         used = segment.size_bytes
         try:
             if (
-                leader_epoch != self.epochs.latest_epoch
+                leader_epoch != self._epochs.latest_epoch
                 or not used
                 or used + size > self._segment_bytes
                 or segment.is_index_full
                 or timestamp - segment.first_timestamp > self._segment_ms - segment.roll_jitter_ms
                 or last - segment.base_offset > MAX_RELATIVE_OFFSET
             ):
-                segment = self._prepare(leader_epoch, size, timestamp, last, now_ms)
+                segment = self._writer.prepare(leader_epoch, size, timestamp, last, now_ms)
             _stamp_prefix(buffer, 0, first, length, leader_epoch)
             segment.append(buffer, first, last, timestamp, last)
         except OSError as error:
-            self._fail(error)
-        self.log_end_offset = producers.map_end_offset = last + 1
+            self._store.failures.fail(error)
+        offsets.end = producers.map_end_offset = last + 1
         if entry is not None:
             entry.add_batch(
                 producer_epoch, (sequence + delta) & MAX_SEQUENCE, first, last, timestamp
             )
-        return AppendInfo(first, last, timestamp, self.log_start_offset, count)
+        return AppendInfo(first, last, timestamp, offsets.start, count)
 
-    def _append_set(
+    def append_set(
         self,
         buffer: bytearray | memoryview,
         leader_epoch: int,
@@ -210,24 +225,24 @@ class LogAppend(LogWrite):
         guard: VerificationGuard | None,
         validated: ValidatedRecords | None,
     ) -> AppendInfo:
-        """The long way."""
+        """The long way: see `Log.append_as_leader`."""
         try:
-            if self.log_end_offset > _LAST_FIRST_OFFSET:
-                raise OffsetOutOfRange("the log has no offsets left", offset=self.log_end_offset)
+            if self._offsets.end > _LAST_FIRST_OFFSET:
+                raise OffsetOutOfRange("the log has no offsets left", offset=self._offsets.end)
             if validated is not None:
-                valid = moved(validated, self.log_end_offset, leader_epoch)
+                valid = moved(validated, self._offsets.end, leader_epoch)
             else:
                 valid = validate_as_leader(
                     buffer,
                     self._rules,
-                    next_offset=self.log_end_offset,
+                    next_offset=self._offsets.end,
                     leader_epoch=leader_epoch,
                     now_ms=now_ms,
                     from_client=origin is _CLIENT,
                     one_v2_batch=one_v2_batch,
                     allow_zstd=allow_zstd,
                 )
-            updates = ProducerUpdates(self.producers, origin)
+            updates = ProducerUpdates(self._producers, origin)
             for header in valid.headers:
                 if self.refuses_transactions and header.is_transactional and origin is _CLIENT:
                     raise InvalidTransactionState("transactions are not coordinated here")
@@ -237,11 +252,11 @@ class LogAppend(LogWrite):
                     if not header.is_control:
                         self._check_verified(header, origin, guard)
                     updates.add(valid.buffer, header, transaction_version)
-            return self._write_set(valid, updates, now_ms)
+            return self._writer.write(valid, updates, now_ms)
         except StorageError as error:
-            raise error.located(self.topic_partition) from None
+            raise error.located(self._topic_partition) from None
         except OSError as error:
-            self._fail(error)
+            self._store.failures.fail(error)
 
     def start_transaction_verification(
         self, producer_id: int, epoch: int, sequence: int, now_ms: int, *, can_bump_epoch: bool
@@ -251,7 +266,7 @@ class LogAppend(LogWrite):
         None if a transaction of it is open here: then nothing needs to be verified. The
         arguments are those of the batch; `can_bump_epoch` for transactions of version 2.
         """
-        if self.producers.has_open_transaction(producer_id):
+        if self._producers.has_open_transaction(producer_id):
             return None
         return self.verification.start(
             producer_id, epoch, sequence, now_ms, can_bump_epoch=can_bump_epoch
@@ -264,14 +279,14 @@ class LogAppend(LogWrite):
         if (
             self.verifies_transactions
             and header.is_transactional
-            and not self.producers.has_open_transaction(producer_id)
+            and not self._producers.has_open_transaction(producer_id)
             and not verification.is_verified(producer_id, guard)
         ):
             raise InvalidTransactionState(
                 f"producer {producer_id} was not verified", offset=header.base_offset
             )
         if origin is _CLIENT:
-            entry = self.producers.producers.get(producer_id)
+            entry = self._producers.producers.get(producer_id)
             verification.check_sequence(
                 producer_id,
                 header.base_sequence,
@@ -282,25 +297,21 @@ class LogAppend(LogWrite):
     def _duplicate(self, sent: SentBatch) -> AppendInfo:
         _, last_offset, offset_delta, timestamp = sent
         first_offset = last_offset - offset_delta
-        start = self.log_start_offset
+        start = self._offsets.start
         return AppendInfo(
             first_offset, last_offset, timestamp, start, offset_delta + 1, is_duplicate=True
         )
 
     def append_as_follower(self, buffer: Buffer, now_ms: int) -> AppendInfo:
-        """Write batches that a leader has validated, offsets and epochs as they are.
-
-        A last batch that is cut short, as in an answer to a fetch, is left out. Raises
-        CorruptBatch, OffsetsOutOfOrder or UnexpectedAppendOffset.
-        """
+        """See `Log.append_as_follower`."""
         try:
-            valid = validate_as_follower(buffer, self.log_end_offset)
-            updates = ProducerUpdates(self.producers, AppendOrigin.REPLICATION)
+            valid = validate_as_follower(buffer, self._offsets.end)
+            updates = ProducerUpdates(self._producers, AppendOrigin.REPLICATION)
             for header in valid.headers:
                 if header.has_producer_id:
                     updates.add(valid.buffer, header)
-            return self._write_set(valid, updates, now_ms)
+            return self._writer.write(valid, updates, now_ms)
         except StorageError as error:
-            raise error.located(self.topic_partition) from None
+            raise error.located(self._topic_partition) from None
         except OSError as error:
-            self._fail(error)
+            self._store.failures.fail(error)
