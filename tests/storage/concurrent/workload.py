@@ -35,7 +35,7 @@ class History(Machine):
             self.append: 40, self.go_on: 25, self.deliver: 15, self.background: 18, self.flush: 8,
             self.roll: 3, self.truncate: 3, self.delete_records: 3, self.delete: 1,
             self.replicate: 3, self.pass_time: 4, self.reconfigure: 1, self.restart: 1,
-            self.die: 1,
+            self.die: 1, self.flush_each: 4,
         }  # fmt: skip
 
     def _settings(self) -> LogManagerConfig:
@@ -107,7 +107,9 @@ class History(Machine):
     def append(self) -> None:
         """One batch, with a sequence or not."""
         self.wait(self.chance.choice((0, 1, 20)))
-        log, ledger = self._any()
+        self._append_to(*self._any())
+
+    def _append_to(self, log: ManagedLog, ledger: Ledger) -> None:
         count = self.chance.choice((1, 1, 2, 5))
         records = [self._record(ledger.end + number) for number in range(count)]
         facts = {}
@@ -146,8 +148,17 @@ class History(Machine):
                 break
 
     def flush(self) -> None:
-        assert self.manager is not None
+        self._flush(*self._any())
+
+    def flush_each(self) -> None:
+        """As with `flush.messages=1`: the next append does not wait for the flush before."""
         log, ledger = self._any()
+        for _ in range(self.chance.choice((2, 3))):
+            self._append_to(log, ledger)
+            self._flush(log, ledger)
+
+    def _flush(self, log: ManagedLog, ledger: Ledger) -> None:
+        assert self.manager is not None
         self.tell(ledger.topic)
         end, truncations = log.log_end_offset, log.store.truncations
 
