@@ -1,10 +1,24 @@
 """What a log's owner is told of: `LogListener`."""
 
+from collections.abc import Callable
+from typing import TypeVar
 
+_T = TypeVar("_T")
+
+try:
+    from mypy_extensions import mypyc_attr
+except ImportError:  # which only those who compile have need of
+
+    def mypyc_attr(*attrs: str, **kwattrs: object) -> Callable[[_T], _T]:
+        """Nothing where nothing is compiled."""
+        return lambda cls: cls
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
 class LogListener:
     """Told what somebody outside the log may have to act on; this one lets it pass.
 
-    Whoever owns the log derives from it. No method may touch the log.
+    Whoever owns the log derives from it, compiled or not. No method may touch the log.
     """
 
     __slots__ = ()
