@@ -173,6 +173,9 @@ class SegmentStore:
         except CorruptIndex as error:
             self.indexes.mend(self.active, error)
             self.active.truncate_to(offset, now_ms)
+        if self.active.exists and not self.active.size_bytes:
+            # No flush follows where nothing is left, and a power cut would bring all of it back.
+            self.active.log_file.open().sync()
 
     def start_anew(self, offset: int, now_ms: int) -> None:
         """Drop every segment and go on at `offset`."""

@@ -153,9 +153,15 @@ class History(Machine):
     def flush_each(self) -> None:
         """As with `flush.messages=1`: the next append does not wait for the flush before."""
         log, ledger = self._any()
+        if self.chance.random() < 0.5 and log.active_segment.size_bytes:
+            log.roll(self.now_ms)
         for _ in range(self.chance.choice((2, 3))):
             self._append_to(log, ledger)
             self._flush(log, ledger)
+        self.go_on()
+        self.deliver()
+        if self.chance.random() < 0.1:
+            self.die()
 
     def _flush(self, log: ManagedLog, ledger: Ledger) -> None:
         assert self.manager is not None

@@ -83,6 +83,21 @@ def test_a_truncation_is_durable_with_what_was_flushed_behind_it_in_another_segm
     manager.close()
 
 
+def test_a_truncation_that_leaves_nothing_is_durable_after_a_clean_stop(tmp_path: Path) -> None:
+    disk = FaultyDisk(tmp_path / "data")
+    manager = opened(disk.root, fs=disk.fs)
+    log = manager.create(ORDERS[0], LogConfig(), NOW_MS)
+    append(log, b"one", sequence=0)
+    manager.flush(log)
+    log.truncate_to(0, NOW_MS)
+    manager.close()
+    cut_power(disk, manager)
+    manager = opened(disk.root)
+    again = manager.get(ORDERS[0])
+    assert again is not None and values_of(again) == [] and again.producer_entries() == []
+    manager.close()
+
+
 def test_segments_that_retention_took_do_not_come_back_after_a_flush(tmp_path: Path) -> None:
     disk = FaultyDisk(tmp_path / "data")
     manager = opened(disk.root, fs=disk.fs)
