@@ -6,9 +6,8 @@ transaction had ended. Entries are in the order of their markers. There is no fi
 nothing was aborted, and the few entries there are stay in memory once read.
 """
 
-from dataclasses import dataclass
 from struct import Struct
-from typing import Final
+from typing import Final, NamedTuple
 
 from barnabas.storage.disk.open_files import CachedFile, FileCache
 from barnabas.storage.errors import CorruptIndex
@@ -16,9 +15,8 @@ from barnabas.storage.errors import CorruptIndex
 ENTRY: Final = Struct(">hqqqq")
 
 
-@dataclass(slots=True, frozen=True)
-class AbortedTransaction:
-    """One aborted transaction of one producer in one partition."""
+class AbortedTransaction(NamedTuple):
+    """One aborted transaction of one producer in one partition; it travels to compactions."""
 
     producer_id: int
     first_offset: int

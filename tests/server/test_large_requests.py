@@ -102,11 +102,16 @@ MANY = [Record(n, NOW_MS, b"k", b"v") for n in range(8_000)]
     ids=["keys", "recompressed", "format 0", "format 1, compressed", "timestamps"],
 )
 def test_records_that_are_looked_into_one_by_one_hold_nobody_up(
-    broker: Broker, settings: dict[str, str], records: bytearray, version: int
+    broker: Broker,
+    settings: dict[str, str],
+    records: bytearray,
+    version: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What another client sends meanwhile comes first in the log, and all of it is there."""
     topic = broker.create_topic(unique("looked-into"), settings=settings)
     turns = broker.server.turns
+    monkeypatch.setattr(turns, "_turn_ns", 1)  # a turn for each step, however fast they are
     with RawClient(broker.port, timeout_s=60) as client, RawClient(broker.port) as small:
         before = turns.interruptions
         client.send(produce_request(topic, records), version)
