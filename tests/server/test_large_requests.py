@@ -112,12 +112,20 @@ def test_records_that_are_looked_into_one_by_one_hold_nobody_up(
     topic = broker.create_topic(unique("looked-into"), settings=settings)
     turns = broker.server.turns
     monkeypatch.setattr(turns, "_turn_ns", 1)  # a turn for each step, however fast they are
+    before, grant = turns.interruptions, turns._grant
+
+    def grant_three() -> None:
+        if turns.interruptions - before < 3:
+            grant()
+
+    monkeypatch.setattr(turns, "_grant", grant_three)
     with RawClient(broker.port, timeout_s=60) as client, RawClient(broker.port) as small:
-        before = turns.interruptions
         client.send(produce_request(topic, records), version)
-        while broker.call(lambda: turns.interruptions) == before:
-            pass  # until it has begun
+        while broker.call(lambda: turns.interruptions) - before < 3:
+            pass  # until it is held in the middle
         own = produce(small, topic, make_batch(b"first", keys=[b"k"]))
+        monkeypatch.setattr(turns, "_grant", grant)
+        broker.call(grant)
         answer = client.receive().responses[0].partition_responses[0]
         end = list_offset(small, topic, LATEST).offset
     assert turns.interruptions - before >= 4
