@@ -157,10 +157,12 @@ def _put_in_place(ours: Path, data: Path) -> None:
 
 def _check_groups(admin: AdminClient) -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
-    while not (listed := admin.list_consumer_groups().result(PATIENCE_SECONDS).valid):
-        assert time.monotonic() < deadline, "no groups were loaded"
+    loaded: set[str] = set()
+    while loaded != {"simple", "left", "static"}:
+        assert time.monotonic() < deadline, f"of our groups only {loaded} were loaded"
         time.sleep(0.2)
-    assert {group.group_id for group in listed} == {"simple", "left", "static"}
+        listed = admin.list_consumer_groups().result(PATIENCE_SECONDS).valid
+        loaded = {group.group_id for group in listed}
     for group, partition, offset, metadata in (
         ("simple", 0, 12, "at 12"),
         ("left", 1, 7, ""),

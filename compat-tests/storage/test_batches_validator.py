@@ -170,7 +170,8 @@ def comparable(data: Buffer) -> list[object]:
 
 
 def name_of(error: StorageError) -> str:
-    return KAFKAS_NAMES[type(error)]
+    """Kafka tells less apart than our classes do."""
+    return next(KAFKAS_NAMES[cls] for cls in type(error).__mro__ if cls in KAFKAS_NAMES)
 
 
 def outcomes_of(cases: list[Case]) -> set[str]:
