@@ -59,17 +59,6 @@ def write_all(fs: FileSystem, fd: int, data: Buffer) -> None:
             rest = rest[fs.write(fd, rest) :]
 
 
-def pwrite_all(fs: FileSystem, fd: int, data: Buffer, position: int) -> None:
-    """Write every byte of `data` from `position` on, whatever each call accepts."""
-    written = fs.pwrite(fd, data, position)
-    if written != len(data):
-        rest = memoryview(data)[written:]
-        while rest:
-            position += written
-            written = fs.pwrite(fd, rest, position)
-            rest = rest[written:]
-
-
 def read_file(fs: FileSystem, path: str) -> bytes:
     """The whole content of a small file."""
     fd = fs.open(path, READ, 0)
