@@ -78,7 +78,7 @@ class Controller:
         self._events.start()
 
     async def stop(self) -> None:
-        """Finish the event in hand, then resign."""
+        """Serve no more events, then resign."""
         self._is_running = False
         await self._events.stop()
         if self.epoch is not None:

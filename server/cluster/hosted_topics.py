@@ -61,6 +61,7 @@ class HostedTopics:
         self._office = office
         self._life, self._life_known = 1, 0  # counted by sessions; in which all has been learned
         self._changed: dict[str, None] = {}  # topics to look at, in the order of their watches
+        self._watched: set[str] = set()  # topics of which a change will be told
         self._live = LiveBrokers(broker_id, registry.brokers, metadata)
         self._gone: set[int] = set()  # brokers whose partitions have not been looked at since
         self._come: set[int] = set()
@@ -82,6 +83,7 @@ class HostedTopics:
     def forget_events(self) -> None:
         """The queue has been cleared: what was to be looked at is learned anew."""
         self._changed.clear()
+        self._watched.clear()
 
     def begin_anew(self) -> None:
         """The session is over, and with it what this broker led in it."""
@@ -107,6 +109,7 @@ class HostedTopics:
     def _topic_changed(self, event: WatchEvent) -> None:
         """Its assignment has changed or, for who follows, the state of one of its partitions."""
         name = event.path[len(paths.TOPICS) + 1 :].partition("/")[0]
+        self._watched.discard(name)
         if not self._changed:
             self._events.put("look at topics that changed", self._look_at_changed)
         self._changed[name] = None
@@ -114,10 +117,13 @@ class HostedTopics:
     # What the events do.
 
     async def _take_stock(self) -> None:
-        """Find topics that are new, and those that are gone."""
+        """Find topics that are new, and those that are gone.
+
+        One that was made again since its end was told has a known name, and nobody watches it.
+        """
         names = await self._take_away_deleted()
-        known = self._metadata.topics
-        await self._read_topics([name for name in names if name not in known])
+        settled = self._watched & self._metadata.topics.keys()
+        await self._read_topics([name for name in names if name not in settled])
 
     async def _take_away_deleted(self) -> list[str]:
         """Forget the topics that are not in the registry any more; which are."""
@@ -176,6 +182,7 @@ class HostedTopics:
             await (
                 self._lead(assignments) if self._office() is not None else self._follow(assignments)
             )
+            self._watched |= assignments.keys()
             await asyncio.sleep(0)
 
     async def _lead(self, assignments: dict[str, TopicAssignment]) -> None:
@@ -228,8 +235,11 @@ class HostedTopics:
         """Take a topic's logs out of use, then forget it; cut short anywhere, it is repeated.
 
         After a crash nobody but the registry knows the topic, and its logs are there all the
-        same: they have to go before the mark does.
+        same: they have to go before the mark does. Without the mark the topic has been deleted,
+        by another controller or with an answer that was lost; one of its name is a new one.
         """
+        if self._office() is None or not await self._registry.topics.is_marked_for_deletion(name):
+            return
         stored = await self._registry.topics.read(name)
         found = [] if stored is None else [leaders.topic_info(name, stored.assignment, {}, ())]
         if name in self._metadata.topics:

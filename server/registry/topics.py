@@ -93,7 +93,7 @@ class Topics:
         Raises TopicExists, also while an earlier topic of this name is being deleted.
         """
         path = paths.topic(name)
-        if await self._store.exists(paths.deleted_topic(name)) is not None:
+        if await self.is_marked_for_deletion(name):
             raise TopicExists(f"topic {name} is marked for deletion")
         if await self._store.exists(path) is not None:
             raise TopicExists(f"topic {name} exists")
@@ -140,6 +140,10 @@ class Topics:
     async def marked_for_deletion(self, watch: Watch | None = None) -> list[str]:
         """Return the topics to be deleted and watch for more."""
         return await self._store.children(paths.DELETE_TOPICS, watch)
+
+    async def is_marked_for_deletion(self, name: str) -> bool:
+        """Whether a topic is to be deleted, or is being deleted."""
+        return await self._store.exists(paths.deleted_topic(name)) is not None
 
     async def unmark_for_deletion(self, names: Iterable[str], epoch: ControllerEpoch) -> None:
         """Drop marks without deleting: topics that do not exist, or deletion switched off."""

@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 from barnabas.server.broker import Broker
+from barnabas.server.cluster.retried_events import FIRST_PAUSE_MS
 from barnabas.server.core.startup import StartFailed
 from barnabas.server.registry import bodies, paths
+from barnabas.server.registry.controller import ControllerEpoch
 from barnabas.server.registry.registry import Registry
 from barnabas.server.registry.znodes.embedded import EmbeddedStore
 from barnabas.server.registry.znodes.ensemble import JOURNAL_NAME, Ensemble
-from barnabas.server.registry.znodes.store import Create, Delete
+from barnabas.server.registry.znodes.store import ConnectionLoss, Create, Delete
 from barnabas.server.settings.config import load_config
 from barnabas.server.testing.broker import Broker as InProcess
 from barnabas.wire.error_codes import ErrorCode
@@ -52,6 +54,38 @@ def test_a_topic_is_deleted_though_the_registry_could_not_be_written(refusal: Re
         assert delete(client, "t") == [("t", 0)]
         wait_until(lambda: create_code(client, new_topic("t")) == 0)
         assert produce(client, "t", make_batch(b"x")).error_code == 0
+
+
+@pytest.mark.broker_says("an event failed and is tried again")
+def test_a_deletion_whose_answer_was_lost_spares_the_next_topic_of_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scene() -> None:
+        async with one_broker(tmp_path) as (broker, _):
+            topics, answers_lost = broker.registry.topics, 0
+            delete = topics.delete
+
+            async def once_without_an_answer(name: str, epoch: ControllerEpoch) -> None:
+                nonlocal answers_lost
+                await delete(name, epoch)
+                if not answers_lost:
+                    answers_lost += 1
+                    raise ConnectionLoss(paths.TOPICS)
+
+            monkeypatch.setattr(topics, "delete", once_without_an_answer)
+            await broker.topics.create("t", {0: [broker.broker_id]}, {})
+            await eventually(lambda: "t" in broker.metadata.topics)
+            await broker.topics.mark_for_deletion("t")
+            await eventually(lambda: answers_lost == 1)
+            next_id = await broker.topics.create("t", {0: [broker.broker_id]}, {})
+            await eventually(lambda: "t" in broker.metadata.topics)
+            broker.clock.advance(FIRST_PAUSE_MS)
+            await broker.topics.create("after", {0: [broker.broker_id]}, {})
+            await eventually(lambda: "after" in broker.metadata.topics)
+            assert broker.metadata.topics["t"].topic_id == next_id
+            assert sorted(await topics.names()) == ["after", "t"]
+
+    asyncio.run(scene())
 
 
 @pytest.mark.broker_says("an event failed and is tried again")

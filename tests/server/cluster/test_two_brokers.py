@@ -12,6 +12,8 @@ import pytest
 from barnabas.server.broker import Broker
 from barnabas.server.cluster.metadata import NO_LEADER, TopicInfo
 from barnabas.server.registry import paths
+from barnabas.server.registry.topics import Topic
+from barnabas.server.registry.znodes.store import Watch
 from barnabas.server.replication.hosting import Hosting
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
@@ -272,5 +274,40 @@ def test_a_broker_whose_session_ends_while_it_learns_the_topics_hears_of_later_o
             await until_named((first, second), [0, 1], 0)
             await create_on(first, "u", 1)
             await until_led((first, second), "u", (1, 0))
+
+    asyncio.run(scene())
+
+
+def test_a_topic_made_again_before_its_end_was_looked_at_is_noticed_by_who_follows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scene() -> None:
+        async with cluster_of(tmp_path, 2) as cluster:
+            first, second = cluster.brokers.values()
+            await create_on(first, "t", 1)
+            await until_led((first, second), "t", (1, 0))
+            topics = second.registry.topics
+            names, read = topics.names, topics.read
+            end_seen, made_again = asyncio.Event(), asyncio.Event()
+
+            async def noting_the_end(name: str, watch: Watch | None = None) -> Topic | None:
+                topic = await read(name, watch)
+                if topic is None:
+                    end_seen.set()
+                return topic
+
+            async def late(watch: Watch | None = None) -> list[str]:
+                await made_again.wait()
+                return await names(watch)
+
+            monkeypatch.setattr(topics, "read", noting_the_end)
+            monkeypatch.setattr(topics, "names", late)
+            await first.topics.mark_for_deletion("t")
+            await end_seen.wait()
+            await eventually(lambda: "t" not in first.metadata.topics)
+            next_id = await first.topics.create("t", {0: [1]}, {})
+            made_again.set()
+            await eventually(lambda: second.metadata.topics["t"].topic_id == next_id)
+            await until_led((first, second), "t", (1, 0))
 
     asyncio.run(scene())
