@@ -48,7 +48,7 @@ class Deferred(Generic[T]):
             self.answer = lambda: response
             self._finish()
 
-    def hurry(self) -> None:
+    def give_way(self) -> None:
         """Another request waits behind; an answer that somebody else gives cannot be hurried."""
 
     def cancel(self) -> None:
@@ -71,10 +71,11 @@ def _no_answer() -> Any:
 class Wait(Deferred[T]):
     """One waiting operation; made by `Delayed.park`.
 
-    `answer` is called once, by whoever resumes the wait, after `expired` has been settled.
+    `answer` is called once, by whoever resumes the wait, after `expired` has been settled. One
+    that `gives_way` finishes when another request waits behind it, as a long poll does.
     """
 
-    __slots__ = ("_delayed", "_keys", "_timer", "expired", "is_ready")
+    __slots__ = ("_delayed", "_keys", "_timer", "expired", "gives_way", "is_ready")
 
     def __init__(
         self,
@@ -90,9 +91,15 @@ class Wait(Deferred[T]):
         self.is_ready = is_ready
         self.answer = answer
         self.expired = False
+        self.gives_way = False
+
+    def give_way(self) -> None:
+        """Another request waits behind."""
+        if self.gives_way:
+            self.hurry()
 
     def hurry(self) -> None:
-        """Finish now whatever holds, as a parked fetch does when another request waits behind."""
+        """Finish now, whatever holds."""
         if not self.done:
             self._finish()
 

@@ -126,7 +126,6 @@ class Connection:
         "last_active_ms",
         "listener_name",
         "outbox",
-        "parked_fetch",
         "peer_host",
         "peer_port",
         "principal",
@@ -151,8 +150,6 @@ class Connection:
         self.software = UNKNOWN_SOFTWARE
         self.frames = FrameBuffer(max_frame_bytes)
         self.outbox = Outbox(channel)
-        # A consumer's long poll, which gives way to whatever waits behind it.
-        self.parked_fetch: Pending | None = None
         self.last_active_ms = clock_ms()
         self._clock_ms = clock_ms
         self._loop = loop
@@ -207,7 +204,7 @@ class Connection:
             self._park(outcome)
             self._look_behind_parked()
             return
-        self._pending = self.parked_fetch = None
+        self._pending = None
         self._held_bytes = 0
         self._move(_ANSWERED)
         self.last_active_ms = self._clock_ms()
@@ -220,7 +217,7 @@ class Connection:
         self._move(_CLOSE)
         if self._pending is not None:
             self._pending.cancel()
-            self._pending = self.parked_fetch = None
+            self._pending = None
         if self._muted is not None:
             self._muted.cancel()
             self._muted = None
@@ -279,7 +276,6 @@ class Connection:
                     _drop(outcome)
                     return False
                 if isinstance(outcome, Encoded):
-                    self.parked_fetch = None
                     outbox.put(outcome)
                     if outbox.unsent_bytes > GATHER_BYTES:
                         return True
@@ -307,7 +303,6 @@ class Connection:
             self._held_bytes = pending.frame_bytes
 
     def _throttle(self, throttled: Throttled) -> None:
-        self.parked_fetch = None
         if throttled.answer is not None:
             self.outbox.put(throttled.answer)
         self._muted = self._owner.call_later(throttled.mute_ms, self._unmute)
@@ -342,12 +337,11 @@ class Connection:
         """A parked long poll gives way to another kind of request; one frame is read ahead."""
         if self._memory is not None:
             self._settle_memory(self._memory)
-        fetch = self.parked_fetch
-        if fetch is not None:
+        pending = self._pending
+        if pending is not None:
             behind = self.frames.peek_api_key()
             if behind is not None and behind != _FETCH:
-                self.parked_fetch = None
-                fetch.hurry()
+                pending.give_way()
         if self._state == _PARKED and self.frames.has_frame():
             self._move(_BEHIND)
 

@@ -13,9 +13,9 @@ from barnabas.wire.connection import Encoded
 
 
 class Pending(Protocol):
-    """A request that will be answered later."""
+    """A request that will be answered later; a long poll `give_way`s to another kind of request."""
 
-    def hurry(self) -> None: ...
+    def give_way(self) -> None: ...
     def cancel(self) -> None: ...
 
 
@@ -27,7 +27,7 @@ class InTurns:
     def __init__(self, frame_bytes: int) -> None:
         self.frame_bytes = frame_bytes
 
-    def hurry(self) -> None:
+    def give_way(self) -> None:
         """A task takes the time it takes."""
 
     def cancel(self) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from barnabas.server.cluster.metadata import PartitionInfo, TopicInfo
 from barnabas.server.core.errors import ApiError
 from barnabas.server.observing.metrics import Metrics
+from barnabas.server.observing.topic_metrics import TopicMetrics
 from barnabas.server.replication.partition import Partition
 from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.errors import StorageError
@@ -62,6 +63,10 @@ class Replicas:
         if self._is_known(topic, index):
             raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+    def counts_of(self, topic: str) -> TopicMetrics | None:
+        """What is counted of a topic, if this broker has held any of it."""
+        return self._metrics.topics.get(topic)
 
     def host(
         self, topic: TopicInfo, info: PartitionInfo, config: LogConfig, now_ms: int

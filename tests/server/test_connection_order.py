@@ -46,7 +46,7 @@ class Server:
     def answer_parked(self) -> None:
         self.parked.pop().resume(Encoded(bytearray(b"late"), []))
 
-    def hurry(self) -> None:
+    def give_way(self) -> None:
         pass
 
     def cancel(self) -> None:

@@ -71,6 +71,17 @@ def test_hurry_answers_with_what_is_there(harness: Harness) -> None:
     _assert_nothing_is_left(harness)
 
 
+@pytest.mark.parametrize("gives_way", [False, True])
+def test_only_a_wait_that_gives_way_finishes_for_a_request_behind_it(
+    harness: Harness, gives_way: bool
+) -> None:
+    wait = harness.park("fetch", ["t-0"])
+    wait.gives_way = gives_way
+    wait.give_way()
+    assert wait.done is gives_way
+    assert len(harness.resumed) == int(gives_way)
+
+
 def test_a_closed_connection_cancels(harness: Harness) -> None:
     harness.park("fetch", ["t-0"]).cancel()
     harness.bytes_available = 1
@@ -137,7 +148,7 @@ def test_a_deferred_answer_is_given_once() -> None:
     deferred = Deferred[str]()
     answers: list[str] = []
     deferred.then(lambda d: answers.append(d.answer()))
-    deferred.hurry()
+    deferred.give_way()
     assert answers == []
     deferred.give("first")
     deferred.give("second")

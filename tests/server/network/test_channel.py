@@ -16,6 +16,7 @@ from barnabas.server.network.outcomes import Close, Outcome, Pending, Throttled
 from barnabas.server.network.read_ahead import ReadAhead
 from barnabas.server.network.request_memory import RequestMemory
 from barnabas.server.testing.memory_channel import MemoryChannel
+from barnabas.wire.api import ApiKey
 from barnabas.wire.connection import Encoded
 from tests.server.slices import Slice
 
@@ -54,9 +55,10 @@ class Waiting:
 
     def __init__(self) -> None:
         self.cancelled = False
+        self.given_way = 0
 
-    def hurry(self) -> None:
-        pass
+    def give_way(self) -> None:
+        self.given_way += 1
 
     def cancel(self) -> None:
         self.cancelled = True
@@ -123,6 +125,18 @@ def test_an_answer_that_the_channel_takes_in_pieces_keeps_the_next_request_waiti
     assert world.channel.sent == b"abcdef"
     assert world.connection.state is ConnectionState.READING
     assert world.loop.writable is None and world.loop.readable is not None
+
+
+@pytest.mark.parametrize("key, times", [(ApiKey.FETCH, 0), (ApiKey.METADATA, 1)])
+def test_what_is_parked_is_asked_to_give_way_to_another_kind_of_request(
+    key: ApiKey, times: int
+) -> None:
+    parked, behind = Waiting(), struct.pack(">h", key) + b"rest"
+    world = World({b"wait": parked, behind: answer(b"told")})
+    world.receive(b"wait")
+    assert parked.given_way == 0
+    world.receive(behind)
+    assert parked.given_way == times
 
 
 def test_a_parked_request_reads_one_frame_ahead() -> None:

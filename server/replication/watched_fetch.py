@@ -1,0 +1,65 @@
+"""A fetch that waits: what its partitions must come to for its answer to be big enough.
+
+Source: Kafka's DelayedFetch.
+"""
+
+from collections.abc import Hashable
+
+from barnabas.server.replication.fetch_reader import FetchReader
+from barnabas.server.replication.fetch_sessions import Wanted
+from barnabas.server.replication.partition import Partition
+from barnabas.storage.log.results import ReadBound
+
+
+class WatchedFetch:
+    """What a parked fetch had read, and what has been added since; asked by partition."""
+
+    __slots__ = ("_bound", "_bytes", "_min_bytes", "_replicas", "_size", "_wanted")
+
+    def __init__(self, reader: FetchReader) -> None:
+        self._replicas = reader.replicas
+        self._bound = reader.bound
+        self._min_bytes = reader.min_bytes
+        self._size = reader.size
+        self._wanted: dict[Hashable, Wanted] = {}
+        # What there is of each partition, `_size` in all.
+        self._bytes: dict[Hashable, int] = {}
+        for _, wanted, answer in reader.answers:
+            self._wanted[wanted.topic, wanted.index] = wanted
+            if answer.records:
+                self._bytes[wanted.topic, wanted.index] = len(answer.records)
+
+    @property
+    def keys(self) -> list[Hashable]:
+        """The partitions to be parked under."""
+        return list(self._wanted)
+
+    def is_ready(self, key: Hashable) -> bool:
+        """Whether the partition that changed makes the answer big enough, or an error.
+
+        The others are as they were when they were last asked: a fetch of thousands of
+        partitions would otherwise make a produce to any of them thousands of times dearer.
+        """
+        wanted = self._wanted[key]
+        partition = self._replicas.find(wanted.topic or "", wanted.index)
+        if partition is None or not partition.is_leader:
+            return True
+        if wanted.is_of_another_topic(partition.topic_id):
+            return True
+        if wanted.fetch_offset > partition.log.log_end_offset:
+            return True
+        if self._end_offset(partition) <= wanted.fetch_offset:
+            return False
+        if self._min_bytes <= 1:
+            return True
+        size = partition.readable_bytes(wanted.fetch_offset, wanted.max_bytes, self._bound)
+        self._size += size - self._bytes.get(key, 0)
+        self._bytes[key] = size
+        return self._size >= self._min_bytes
+
+    def _end_offset(self, partition: Partition) -> int:
+        if self._bound is ReadBound.HIGH_WATERMARK:
+            return partition.log.high_watermark
+        if self._bound is ReadBound.LOG_END:
+            return partition.log.log_end_offset
+        return partition.log.last_stable_offset
