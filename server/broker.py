@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from barnabas.server.cluster.controller import Controller
+from barnabas.server.cluster.features import Features
 from barnabas.server.cluster.membership import Membership, advertised
 from barnabas.server.cluster.metadata import ClusterMetadata
 from barnabas.server.cluster.producer_ids import ProducerIdPool
@@ -35,7 +36,7 @@ from barnabas.server.network.listening import bind_listeners, limits_of
 from barnabas.server.observing.logs import Logs
 from barnabas.server.observing.metrics import Metrics
 from barnabas.server.observing.sources import observe, serve_observations
-from barnabas.server.poses import served_versions
+from barnabas.server.poses import served_versions, supported_features
 from barnabas.server.registry.errors import RegistryError
 from barnabas.server.registry.registry import Registry
 from barnabas.server.registry.znodes.ensemble import Ensemble
@@ -118,6 +119,7 @@ class Broker:
         self._registry_store: RegistryStore | None = None
         # What stands on the registry is made when that is open.
         self.registry: Registry
+        self.features: Features
         self.membership: Membership
         self.topic_settings: TopicSettings
         self.replicas: Replicas
@@ -215,9 +217,11 @@ class Broker:
             return self.metadata.partition(topic, index) is not None
 
         self.registry = registry = Registry(store.session)
+        self.features = Features(registry.cluster, supported_features(self.config.barnabas_pose_as))
         self.membership = Membership(
-            self.broker_id, registry, self.metadata, self.clock, self.logs.room("registry")
-        )
+            self.broker_id, registry, self.metadata, self.features.supported, self.clock,
+            self.logs.room("registry"),
+        )  # fmt: skip
         self.topic_settings = TopicSettings(
             registry.configs, self.config, self.logs.room("settings")
         )
@@ -225,7 +229,7 @@ class Broker:
         self.producer_ids = ProducerIdPool(registry.producer_ids, self.broker_id)
         self.topics = Topics(registry, self.metadata, self.config, self.clock)
         self.controller = Controller(
-            self.broker_id, registry, self.metadata, self.hosting, self.clock,
+            self.broker_id, registry, self.metadata, self.features, self.hosting, self.clock,
             self.logs.room("controller"), rejoin=self.membership.rejoin,
         )  # fmt: skip
 

@@ -9,6 +9,7 @@ by a test.
 
 from collections.abc import Mapping
 
+from barnabas.server.cluster.features import SUPPORTED, Ranges
 from barnabas.server.handlers import Versions
 from barnabas.wire.api import ApiKey
 
@@ -240,6 +241,11 @@ def served_versions(
     if ApiKey.PRODUCE in advertised:
         advertised[ApiKey.PRODUCE] = advertised[ApiKey.PRODUCE]._replace(first=0)
     return served, advertised
+
+
+def supported_features(pose: str) -> Ranges:
+    """The feature levels that a broker which looks like `pose` can work at: none before 4.0."""
+    return {} if pose and _number(pose) < (4, 0) else SUPPORTED
 
 
 def _nearest(pose: str) -> str:

@@ -14,6 +14,7 @@ this broker stands for election again.
 
 from collections.abc import Awaitable, Callable
 
+from barnabas.server.cluster.features import Features
 from barnabas.server.cluster.hosted_topics import HostedTopics, TopicSink
 from barnabas.server.cluster.metadata import ClusterMetadata
 from barnabas.server.cluster.retried_events import RetriedEvents
@@ -40,6 +41,7 @@ class Controller:
         broker_id: int,
         registry: Registry,
         metadata: ClusterMetadata,
+        features: Features,
         sink: TopicSink,
         clock: Clock,
         log: Log,
@@ -50,6 +52,8 @@ class Controller:
         self._broker_id = broker_id
         self._registry = registry
         self._metadata = metadata
+        self._features = features
+        features.on_change = self._features_changed
         self._clock = clock
         self._log = log
         self._rejoin = rejoin
@@ -116,10 +120,14 @@ class Controller:
     async def _learn_topics(self) -> None:
         self._knows_topics = True  # until the office or the session ends, which may be meanwhile
         try:
+            await self._learn_features()
             await self._topics.learn()
         except BaseException:
             self._knows_topics = False
             raise
+
+    async def _learn_features(self) -> None:
+        await self._features.learn(is_controller=self.epoch is not None)
 
     async def _run_for_office(self) -> ActiveController | None:
         """Try to be elected; who is controller then."""
@@ -157,6 +165,9 @@ class Controller:
         self._is_registered = False
         self._topics.begin_anew()
         self._events.put("register again and stand for election", self._stand)
+
+    def _features_changed(self, _: WatchEvent) -> None:
+        self._events.put("learn the finalized features", self._learn_features)
 
     def _office_changed(self, _: WatchEvent) -> None:
         self._events.put("stand for election", self._stand)

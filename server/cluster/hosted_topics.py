@@ -75,7 +75,6 @@ class HostedTopics:
         self._come.clear()
         self._electable = self._live.ids
         if self._office() is not None:
-            await self._registry.cluster.ensure_feature()
             await self._delete_marked()
         await self._read_topics(await self._take_away_deleted())
         self._life_known = life

@@ -9,6 +9,7 @@ import socket
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from barnabas.server.cluster.features import Ranges
 from barnabas.server.cluster.metadata import BrokerInfo, ClusterMetadata, Endpoint
 from barnabas.server.core.clock import Clock
 from barnabas.server.network.listener import Listener
@@ -27,10 +28,17 @@ class Membership:
     """One broker as the others of its cluster see it."""
 
     def __init__(
-        self, broker_id: int, registry: Registry, metadata: ClusterMetadata, clock: Clock, log: Log
+        self,
+        broker_id: int,
+        registry: Registry,
+        metadata: ClusterMetadata,
+        features: Ranges,
+        clock: Clock,
+        log: Log,
     ) -> None:
         self._brokers = registry.brokers
         self._metadata = metadata
+        self._features = features
         self._clock = clock
         self._log = log
         self._info = BrokerInfo(broker_id, {})
@@ -50,7 +58,13 @@ class Membership:
         info = self._info
         registered = [RegisteredEndpoint(n, e.host, e.port) for n, e in info.endpoints.items()]
         self.broker_epoch = await self._brokers.register(
-            BrokerRegistration(info.broker_id, registered, self._clock.now_ms(), info.rack)
+            BrokerRegistration(
+                info.broker_id,
+                registered,
+                self._clock.now_ms(),
+                info.rack,
+                features=self._features,
+            )
         )
 
     def _session_changed(self, state: SessionState, session_id: int) -> None:

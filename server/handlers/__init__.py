@@ -50,6 +50,7 @@ HANDLERS: dict[ApiKey, Versions] = {
     ApiKey.ELECT_LEADERS: Versions(0, 2),
     ApiKey.INCREMENTAL_ALTER_CONFIGS: Versions(0, 1),
     ApiKey.OFFSET_DELETE: Versions(0, 0),
+    ApiKey.UPDATE_FEATURES: Versions(0, 2),
     ApiKey.DESCRIBE_CLUSTER: Versions(0, 2),
     ApiKey.DESCRIBE_PRODUCERS: Versions(0, 0),
     ApiKey.CONSUMER_GROUP_DESCRIBE: Versions(0, 1),

@@ -12,7 +12,13 @@ import re
 from barnabas.server.handlers import Versions
 from barnabas.server.requests.context import RequestContext
 from barnabas.wire.error_codes import ErrorCode
-from barnabas.wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+from barnabas.wire.messages.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
 
 VERSIONS = Versions(0, 5)
 SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
@@ -30,11 +36,24 @@ def handle(request: ApiVersionsRequest, context: RequestContext) -> ApiVersionsR
     if context.api_version >= 3:
         names = (request.client_software_name, request.client_software_version)
         context.connection.software = names
+    levels, epoch = broker.features.finalized
+    supported = broker.features.supported
     return ApiVersionsResponse(
         api_keys=[
             ApiVersion(api_key=int(key), min_version=versions.first, max_version=versions.last)
             for key, versions in sorted(broker.advertised_versions.items())
-        ]
+        ],
+        supported_features=[
+            SupportedFeatureKey(name=name, min_version=lowest, max_version=highest)
+            for name, (lowest, highest) in supported.items()
+            if lowest > 0 or context.api_version >= 4
+        ],
+        finalized_features_epoch=epoch,
+        finalized_features=[
+            FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
+            for name, level in levels.items()
+            if name in supported
+        ],
     )
 
 

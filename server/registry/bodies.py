@@ -29,6 +29,7 @@ to_json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 Replicas: TypeAlias = Mapping[int, Sequence[int]]
 """Partition index to broker ids."""
 
+NO_LEVELS: Mapping[str, int] = MappingProxyType({})
 NO_REPLICAS: Replicas = MappingProxyType({})
 
 
@@ -177,11 +178,26 @@ def decode_cluster_id(data: bytes) -> str:
     return cluster_id
 
 
-def encode_feature(protocol: ProtocolVersion) -> bytes:
-    """Write the body of /feature without finalized features (KIP-584)."""
+def encode_feature(protocol: ProtocolVersion, levels: Mapping[str, int] = NO_LEVELS) -> bytes:
+    """Write the body of /feature with these finalized levels by name (KIP-584)."""
     version = 2 if protocol >= FEATURE_VERSION_2_SINCE else 1
     status = 1 if protocol >= FEATURE_VERSIONING_SINCE else 0
-    return b'{"features":{},"version":%d,"status":%d}' % (version, status)
+    features: Mapping[str, object] = levels
+    if version == 1:
+        features = {
+            name: {"min_version_level": 1, "max_version_level": level}
+            for name, level in levels.items()
+        }
+    return to_json({"features": dict(features), "version": version, "status": status}).encode()
+
+
+def decode_feature(data: bytes) -> dict[str, int]:
+    """Read the finalized levels in the body of /feature, either version."""
+    features = json.loads(data).get("features", {})
+    return {
+        name: level["max_version_level"] if isinstance(level, dict) else level
+        for name, level in features.items()
+    }
 
 
 def encode_producer_id_block(block: ProducerIdBlock) -> bytes:

@@ -2,15 +2,38 @@
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
 
 from barnabas.server.registry import bodies, paths
-from barnabas.server.registry.bodies import ProtocolVersion
-from barnabas.server.registry.znodes.store import Create, NodeExists, NoNode, ZnodeError, ZnodeStore
+from barnabas.server.registry.bodies import NO_LEVELS, ProtocolVersion
+from barnabas.server.registry.controller import ControllerEpoch, raise_if_moved
+from barnabas.server.registry.errors import VersionConflict
+from barnabas.server.registry.znodes.store import (
+    BadVersion,
+    Create,
+    NodeExists,
+    NoNode,
+    SetData,
+    Stat,
+    Watch,
+    ZnodeError,
+    ZnodeStore,
+)
 from barnabas.wire.uuids import Uuid
 
 _DASH = 62
 """Six bits that base64url prints as a dash."""
+
+
+class FinalizedFeatures(NamedTuple):
+    """The levels that the whole cluster works at, by feature; `epoch` is the znode's version."""
+
+    levels: Mapping[str, int]
+    epoch: int
+
+
+NO_FEATURES: Final = FinalizedFeatures(NO_LEVELS, -1)
 
 
 def random_uuid() -> Uuid:
@@ -72,10 +95,36 @@ class Cluster:
             return await self.ensure_id()
         return made
 
-    async def ensure_feature(self) -> None:
-        """Make /feature without finalized features; the controller's task."""
+    async def ensure_feature(self, levels: Mapping[str, int] = NO_LEVELS) -> None:
+        """Make /feature with these finalized levels, unless it is there: the controller's task."""
         try:
             await self._store.get(paths.FEATURE)
         except NoNode:
+            body = bodies.encode_feature(self._protocol, levels)
             with contextlib.suppress(NodeExists):
-                await self._store.create(paths.FEATURE, bodies.encode_feature(self._protocol))
+                await self._store.create(paths.FEATURE, body)
+
+    async def read_features(self, watch: Watch | None = None) -> FinalizedFeatures:
+        """Return what is finalized, and watch it change, or be made."""
+        if await self._store.exists(paths.FEATURE, watch) is None:
+            return NO_FEATURES
+        znode = (await self._store.get_many([paths.FEATURE]))[0]
+        if znode is None or not znode.data:
+            return NO_FEATURES
+        return FinalizedFeatures(bodies.decode_feature(znode.data), znode.stat.version)
+
+    async def write_features(
+        self, office: ControllerEpoch, levels: Mapping[str, int], epoch: int
+    ) -> FinalizedFeatures:
+        """Replace what is finalized as of `epoch`. Raises ControllerMoved, VersionConflict."""
+        body = bodies.encode_feature(self._protocol, levels)
+        try:
+            results = await self._store.multi(office.fence(SetData(paths.FEATURE, body, epoch)))
+        except ZnodeError as error:
+            raise_if_moved(error)
+            if isinstance(error, BadVersion):
+                raise VersionConflict(str(error)) from error
+            raise
+        stat = results[-1]
+        assert isinstance(stat, Stat)
+        return FinalizedFeatures(dict(levels), stat.version)

@@ -233,6 +233,9 @@ SENSIBLE: dict[ApiKey, Callable[[World], Values]] = {
         world, name="max.message.bytes", value="99999", config_operation=0
     ),
     ApiKey.OFFSET_DELETE: _offset_delete,
+    ApiKey.UPDATE_FEATURES: lambda world: {
+        "feature_updates": [{"feature": "transaction.version", "max_version_level": 2}]
+    },
     ApiKey.DESCRIBE_CLUSTER: lambda world: {},
     ApiKey.DESCRIBE_PRODUCERS: lambda world: _of_partitions(
         world, "topics", "name", "partition_indexes"

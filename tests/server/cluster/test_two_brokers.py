@@ -20,6 +20,7 @@ from barnabas.wire.messages.create_partitions import CreatePartitionsRequest, Cr
 from barnabas.wire.messages.delete_topics import DeleteTopicsRequest
 from barnabas.wire.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from barnabas.wire.messages.metadata import MetadataRequest
+from barnabas.wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from tests.server.admin import create_code, new_topic
 from tests.server.cluster.cluster import Cluster, cluster_of, session_of
 from tests.server.raw_client import RawClient
@@ -309,5 +310,41 @@ def test_a_topic_made_again_before_its_end_was_looked_at_is_noticed_by_who_follo
             made_again.set()
             await eventually(lambda: second.metadata.topics["t"].topic_id == next_id)
             await until_led((first, second), "t", (1, 0))
+
+    asyncio.run(scene())
+
+
+def level_wish(level: int, upgrade_type: int) -> UpdateFeaturesRequest:
+    wish = FeatureUpdateKey(
+        feature="transaction.version", max_version_level=level, upgrade_type=upgrade_type
+    )
+    return UpdateFeaturesRequest(feature_updates=[wish])
+
+
+def test_a_features_level_is_everybodys(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with cluster_of(tmp_path, 2) as cluster:
+            one, two = cluster.brokers.values()
+            assert (one.features.transaction_version, two.features.transaction_version) == (2, 2)
+            request = level_wish(1, upgrade_type=2)
+            answer = await ask(two, lambda client: client.call(request, 2))
+            assert answer.error_code == ErrorCode.NOT_CONTROLLER
+            answer = await ask(one, lambda client: client.call(request, 2))
+            assert answer.error_code == ErrorCode.NONE
+            await eventually(lambda: one.features.transaction_version == 1)
+            await eventually(lambda: two.features.transaction_version == 1)
+
+    asyncio.run(scene())
+
+
+def test_a_level_waits_for_the_oldest_broker(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with cluster_of(tmp_path, 1) as cluster:
+            one = cluster.brokers[0]
+            await ask(one, lambda client: client.call(level_wish(1, upgrade_type=2), 2))
+            await cluster.start(1, barnabas_pose_as="3.9")
+            answer = await ask(one, lambda client: client.call(level_wish(2, upgrade_type=1), 2))
+            assert answer.error_code == ErrorCode.INVALID_UPDATE_VERSION
+            assert "Broker 1" in answer.error_message
 
     asyncio.run(scene())
