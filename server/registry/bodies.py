@@ -122,10 +122,16 @@ def encode_config(config: Mapping[str, str]) -> bytes:
 
 
 def decode_config(data: bytes | None) -> dict[str, str]:
-    """Read the body of /config/<type>/<name>; a path node without body has no config."""
+    """Read the body of /config/<type>/<name>; a path node without body has no config.
+
+    Raises ValueError.
+    """
     if not data:
         return {}
-    config: dict[str, str] = json.loads(data).get("config", {})
+    body = json.loads(data)
+    config = body.get("config", {}) if isinstance(body, dict) else None
+    if not isinstance(config, dict) or not all(isinstance(text, str) for text in config.values()):
+        raise ValueError("it holds no settings with their texts")
     return config
 
 
@@ -135,12 +141,17 @@ def encode_config_change(entity_path: str) -> bytes:
 
 
 def decode_config_change(data: bytes) -> str:
-    """Read which entity a config change is about; version 1 was for topics and clients."""
+    """Read which entity a config change is about; version 1 was for topics and clients.
+
+    Raises ValueError.
+    """
     body = json.loads(data)
-    if body["version"] == 1:
-        return f"{body['entity_type']}/{body['entity_name']}"
-    entity_path: str = body["entity_path"]
-    return entity_path
+    try:
+        if body["version"] == 1:
+            return f"{body['entity_type']}/{body['entity_name']}"
+        return str(body["entity_path"])
+    except (KeyError, TypeError):
+        raise ValueError("it names no entity") from None
 
 
 def encode_controller(controller: ControllerBody) -> bytes:

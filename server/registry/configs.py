@@ -9,8 +9,12 @@ none undoes what the other did: the second looks again (`update`). It carries a 
 /controller, so that it cannot slip in while the cluster is handed over to KRaft, as Kafka 3.4 and
 later do; with no controller it goes without. After a change of an existing entity a notification
 is due (`notify`); creating a topic needs none.
+
+What is stored may be anybody's, written with a tool of ZooKeeper's: a config that cannot be read
+counts as empty, a notification that cannot be read is passed over, and either is said.
 """
 
+import logging
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
@@ -27,8 +31,11 @@ from barnabas.server.registry.znodes.store import (
     Op,
     SetData,
     Watch,
+    Znode,
     ZnodeStore,
 )
+
+_log = logging.getLogger(__name__)
 
 TOPICS = "topics"
 BROKERS = "brokers"
@@ -87,7 +94,7 @@ class Configs:
         znode = (await self._store.get_many([paths.entity_config(entity_path)]))[0]
         if znode is None:
             return StoredConfig({}, NO_ZNODE)
-        return StoredConfig(bodies.decode_config(znode.data), znode.stat.version)
+        return StoredConfig(_decoded(entity_path, znode), znode.stat.version)
 
     async def read_all(self, entity_type: str) -> dict[str, dict[str, str]]:
         """Return the configs of a type by the entity's name as it stands in the path."""
@@ -98,7 +105,7 @@ class Configs:
         wanted = [paths.entity_config(f"{entity_type}/{name}") for name in names]
         znodes = await self._store.get_many(wanted)
         return {
-            name: bodies.decode_config(znode.data)
+            name: _decoded(f"{entity_type}/{name}", znode)
             for name, znode in zip(names, znodes, strict=True)
             if znode is not None
         }
@@ -183,8 +190,8 @@ class Configs:
 
         An entity that changed twice is named once, at its last change.
         """
-        notifications = await self._changes.read_new(watch)
-        return list(dict.fromkeys(_entity_path(n) for n in reversed(notifications)))[::-1]
+        entities = map(_entity_path, reversed(await self._changes.read_new(watch)))
+        return list(dict.fromkeys(each for each in entities if each is not None))[::-1]
 
     async def purge_changes(self, now_ms: int) -> None:
         """Delete notifications older than fifteen minutes."""
@@ -195,5 +202,17 @@ class Configs:
         return [] if stat is None else [Check(paths.CONTROLLER, stat.version)]
 
 
-def _entity_path(notification: Notification) -> str:
-    return bodies.decode_config_change(notification.body)
+def _decoded(entity_path: str, znode: Znode) -> dict[str, str]:
+    try:
+        return bodies.decode_config(znode.data)
+    except ValueError as error:
+        _log.error("the config of %s cannot be read and counts as empty: %s", entity_path, error)
+        return {}
+
+
+def _entity_path(notification: Notification) -> str | None:
+    try:
+        return bodies.decode_config_change(notification.body)
+    except ValueError as error:
+        _log.error("config change %d cannot be read: %s", notification.number, error)
+        return None

@@ -33,6 +33,7 @@ class LiveSettings:
         self._pass: asyncio.Task[None] | None = None
         self._is_stopped = False
         self._watch_is_lost = False
+        self._looks_again = False  # a timer is set for it
         self._to_apply: dict[str, None] = {}
         """Entities that are known to have changed, in order."""
 
@@ -68,7 +69,8 @@ class LiveSettings:
             self._look_again()
 
     def _look_again(self) -> None:
-        """The pass that watched has failed, so nobody is told of what comes next."""
+        """A pass has failed, perhaps before it watched: nobody is told of what comes next."""
+        self._looks_again = False
         if not self._is_stopped:
             self._begin_pass(watches=True)
 
@@ -84,18 +86,30 @@ class LiveSettings:
         try:
             changed = await configs.changed(self._notified if watches else None)
             self._to_apply.update(dict.fromkeys(changed))
-            for entity_path in tuple(self._to_apply):
-                await self._apply(entity_path)
-                del self._to_apply[entity_path]
+            await self._apply_each()
             if watches:
                 await configs.purge_changes(self._broker.clock.now_ms())
-        except Exception as error:  # the changes after this one are applied all the same
-            if isinstance(error, ZnodeError):
-                self._log.error("changed settings cannot be read", error=error)
+        except Exception as error:
+            self._failed("changed settings cannot be read", error)
+
+    async def _apply_each(self) -> None:
+        """Apply what has changed; what fails keeps nothing behind it waiting."""
+        for entity_path in tuple(self._to_apply):
+            try:
+                await self._apply(entity_path)
+            except Exception as error:
+                self._failed("changed settings cannot be applied", error, entity=entity_path)
             else:
-                self._log.unexpected("changed settings cannot be applied", error)
-            if watches:
-                self._broker.clock.call_later(LOOK_AGAIN_MS, self._look_again)
+                del self._to_apply[entity_path]
+
+    def _failed(self, what: str, error: Exception, **facts: object) -> None:
+        if isinstance(error, ZnodeError):
+            self._log.error(what, **facts, error=error)
+        else:
+            self._log.unexpected(what, error, **facts)
+        if not self._looks_again:
+            self._looks_again = True
+            self._broker.clock.call_later(LOOK_AGAIN_MS, self._look_again)
 
     async def _apply(self, entity_path: str) -> None:
         kind, _, name = entity_path.partition("/")

@@ -45,6 +45,31 @@ async def test_a_users_client_has_parents_with_null_data() -> None:
     }
 
 
+@pytest.mark.broker_says("cannot be read")
+@pytest.mark.parametrize("body", [b"{", b"\xff", b"[]", b'{"config":7}', b'{"config":{"a":1}}'])
+async def test_a_config_that_cannot_be_read_counts_as_empty_and_can_be_replaced(
+    body: bytes,
+) -> None:
+    _, (one,) = await ruling()
+    await one.configs.write("topics/t1", {"a": "1"})
+    await one.configs.write("topics/t2", {"a": "2"})
+    await one.store.set("/config/topics/t1", body)
+    assert await one.configs.read("topics/t1") == {}
+    assert await one.configs.read_all("topics") == {"t1": {}, "t2": {"a": "2"}}
+    await one.configs.update("topics/t1", lambda own: {**own, "b": "2"})
+    assert await one.configs.read("topics/t1") == {"b": "2"}
+
+
+@pytest.mark.broker_says("cannot be read")
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"{}", b'{"version":1,"entity_name":"t"}'])
+async def test_a_notification_that_cannot_be_read_hides_no_other(body: bytes) -> None:
+    _, (one, two) = await ruling(2)
+    await one.configs.notify("topics/before")
+    await one.store.create("/config/changes/config_change_", body, sequential=True)
+    await one.configs.notify("topics/after")
+    assert await two.configs.changed() == ["topics/before", "topics/after"]
+
+
 async def test_a_config_is_written_without_a_controller_too() -> None:
     epoch, (one,) = await ruling()
     await one.controller.resign(epoch)

@@ -12,6 +12,7 @@ from barnabas.server.registry.znodes.ensemble import Ensemble
 from barnabas.server.registry.znodes.store import ConnectionLoss
 from barnabas.server.settings.changes.live import LOOK_AGAIN_MS
 from barnabas.server.settings.config import load_config
+from barnabas.storage.log_config import LogConfig
 from tests.server.waiting import eventually
 
 
@@ -121,6 +122,36 @@ def test_a_change_that_could_not_be_applied_is_made_good_and_later_ones_come_too
             while config.message_max_bytes != wanted:
                 broker.clock.advance(LOOK_AGAIN_MS)
                 await asyncio.sleep(0)
+        await broker.stop()
+
+    asyncio.run(asyncio.wait_for(scenario(), 30))
+
+
+@pytest.mark.broker_says("changed settings cannot be applied entity=topics/bad")
+def test_a_change_that_can_never_be_applied_keeps_no_other_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        ensemble = Ensemble(lambda: int(time.time() * 1000))
+        broker = await started(tmp_path, ensemble)
+        for name in ("bad", "good"):
+            await broker.topics.create(name, {0: [0]}, {})
+            assert await broker.topics.wait_until_served(name, 10_000)
+        read = broker.topic_settings.read
+
+        async def maybe(topic: str) -> LogConfig:
+            if topic == "bad":
+                raise ValueError("a bug")
+            return await read(topic)
+
+        monkeypatch.setattr(broker.topic_settings, "read", maybe)
+        log = broker.replicas.require("good", 0).log
+        for wanted in ("5", "6"):
+            for name in ("bad", "good"):
+                await broker.registry.configs.write(f"topics/{name}", {"flush.messages": wanted})
+                await broker.registry.configs.notify(f"topics/{name}")
+            await broker.live_settings.catch_up()
+            assert log.config.flush_messages == int(wanted)
         await broker.stop()
 
     asyncio.run(asyncio.wait_for(scenario(), 30))
