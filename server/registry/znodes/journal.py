@@ -49,6 +49,14 @@ class Loaded(NamedTuple):
     cut_bytes: int
 
 
+class _Files(NamedTuple):
+    """What there is to be forced to disk. A worker reads it at once: the loop may exchange it."""
+
+    fd: int
+    rewrite: JournalRewrite | None = None
+    renames: int = 0
+
+
 def load(path: Path, buffer: bytes) -> Loaded:
     """Rebuild the tree from a journal's bytes; raises JournalCorrupt."""
     if not buffer.startswith(records.FILE_MAGIC):
@@ -102,23 +110,22 @@ class Journal:
         """Go on after what `load` found at `path`; None starts an empty file there."""
         self.path = path
         self._broken = False
-        self._rewrite: JournalRewrite | None = None
         self._replaced_fd = -1  # a worker may be in `sync` with it
-        self._renames = self._synced_renames = 0
+        self._synced_renames = 0
         if loaded is None:
-            self._fd, self._length_bytes = _write_whole(path, Tree())
-            self._snapshot_bytes = self._length_bytes
+            fd, self._length_bytes = _write_whole(path, Tree())
+            self._files, self._snapshot_bytes = _Files(fd), self._length_bytes
             _sync_directory(path.parent)
             return
-        self._fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        self._files = _Files(os.open(path, os.O_RDWR | os.O_CLOEXEC))
         self._length_bytes, self._snapshot_bytes = loaded.intact_bytes, loaded.snapshot_bytes
         if loaded.cut_bytes:
-            os.ftruncate(self._fd, self._length_bytes)
+            os.ftruncate(self._files.fd, self._length_bytes)
 
     @property
     def wants_rewrite(self) -> bool:
         """Whether so much was appended that a new snapshot pays, or nothing else helps."""
-        if self._rewrite is not None:
+        if self._files.rewrite is not None:
             return False
         if self._broken:
             return True
@@ -130,69 +137,76 @@ class Journal:
         if self._broken:
             raise OSError(f"{self.path} could not be made whole after a failed write")
         try:
-            write_all(self._fd, framed, self._length_bytes)
+            write_all(self._files.fd, framed, self._length_bytes)
         except OSError:
             self._cut_back()
             raise
         self._length_bytes += len(framed)
-        if self._rewrite is not None:
-            self._rewrite.add(framed)
+        if self._files.rewrite is not None:
+            self._files.rewrite.add(framed)
 
     def begin_rewrite(self, tree: Tree) -> JournalRewrite:
         """Begin a file with a snapshot of `tree`; `replace` or `drop` has to follow."""
         if self._replaced_fd >= 0:
             os.close(self._replaced_fd)
             self._replaced_fd = -1
-        self._rewrite = JournalRewrite(self.path, tree)
-        return self._rewrite
+        rewrite = JournalRewrite(self.path, tree)
+        self._files = self._files._replace(rewrite=rewrite)
+        return rewrite
 
     def replace(self, rewrite: JournalRewrite) -> None:
         """Go on in the new file, which has been synced. Raises OSError."""
-        if rewrite.failure is not None:
-            raise rewrite.failure
+        rewrite.check()
         rewrite.path.replace(self.path)
-        self._renames += 1
-        self._rewrite = None
-        self._replaced_fd, self._fd = self._fd, rewrite.fd
-        self._length_bytes, self._snapshot_bytes = rewrite.length_bytes, rewrite.snapshot_bytes
         self._broken = False
+        self._replaced_fd = self._files.fd
+        self._files = _Files(rewrite.fd, renames=self._files.renames + 1)
+        self._length_bytes, self._snapshot_bytes = rewrite.length_bytes, rewrite.snapshot_bytes
+        if rewrite.failure is not None:  # a worker has found out just now
+            self._broken = True
 
     def drop(self, rewrite: JournalRewrite) -> None:
         """Go on in the old file."""
-        self._rewrite = None
+        self._files = self._files._replace(rewrite=None)
         rewrite.abandon()
         # Not worth another try before the file has grown as if this were its snapshot.
         self._snapshot_bytes = self._length_bytes
 
     def sync(self) -> None:
         """Force everything appended so far to disk, or append nothing more; in any thread."""
-        rewrite, renames = self._rewrite, self._renames
+        files = self._files
         try:
-            os.fdatasync(self._fd)
-            if self._synced_renames < renames:
+            os.fdatasync(files.fd)
+            if files.rewrite is not None and files.rewrite.is_joined:
+                self._sync_rewrite(files.rewrite)
+            if self._synced_renames < files.renames:
                 _sync_directory(self.path.parent)
-                self._synced_renames = renames
+                self._synced_renames = files.renames
         except BaseException:
             self._broken = True
             raise
-        if rewrite is not None and rewrite.is_joined:
-            rewrite.sync()
+
+    def _sync_rewrite(self, rewrite: JournalRewrite) -> None:
+        """A failure is that of the rewrite alone, unless it is the journal by now."""
+        rewrite.sync()
+        if self._files.fd == rewrite.fd:
+            rewrite.check()
 
     def close(self) -> None:
         """Force everything to disk and close the file."""
         try:
-            if self._rewrite is not None:
-                self.drop(self._rewrite)
+            if self._files.rewrite is not None:
+                self.drop(self._files.rewrite)
             self.sync()
         finally:
-            os.close(self._fd)
+            os.close(self._files.fd)
             if self._replaced_fd >= 0:
                 os.close(self._replaced_fd)
 
     def _cut_back(self) -> None:
         """Take a half-written append off again, or else write nothing behind it ever."""
         try:
-            os.ftruncate(self._fd, self._length_bytes)
+            os.ftruncate(self._files.fd, self._length_bytes)
         except OSError:
             self._broken = True
 

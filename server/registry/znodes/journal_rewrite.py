@@ -60,6 +60,11 @@ class JournalRewrite:
         except OSError as error:
             self.failure = error
 
+    def check(self) -> None:
+        """Raises the OSError for which the file cannot be used."""
+        if self.failure is not None:
+            raise self.failure
+
     def abandon(self) -> None:
         """Leave nothing behind: what was written of it would only keep a full disk full."""
         if self.fd >= 0:

@@ -2,9 +2,13 @@
 
 import os
 import resource
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
 
 import pytest
 
@@ -346,6 +350,111 @@ def test_nothing_is_acknowledged_that_only_one_of_two_journals_holds(
     journal.sync()
     assert synced[3:] == [path, path.parent, path], "the new name is forced to disk once"
     journal.close()
+
+
+class PowerCut:
+    """What the disk is known to hold: of each file what was forced, and names likewise."""
+
+    def __init__(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._path = path
+        self._forced: dict[int, bytes] = {}  # by inode
+        self._named = 0
+        for name in ("fsync", "fdatasync"):
+            monkeypatch.setattr(os, name, self._force)
+
+    def _force(self, fd: int) -> None:
+        found = Path(f"/proc/self/fd/{fd}")
+        if found.is_dir():
+            self._named = self._path.stat().st_ino
+        else:
+            self._forced[found.stat().st_ino] = found.read_bytes()
+
+    def possible_trees(self) -> list[Shown]:
+        """What may be found after it: the name of a file may be the one it had, or has now."""
+        inodes = {self._named, self._path.stat().st_ino}
+        return [shown(load(self._path, self._forced[inode]).tree) for inode in inodes]
+
+
+def calling_at_line(code: CodeType, line: int, call: Callable[[], object]) -> Callable[..., Any]:
+    """A tracer that calls when the code comes to the n-th line that it runs."""
+    lines_run = 0
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal lines_run
+        if frame.f_code is not code:
+            return None
+        if event == "line":
+            lines_run += 1
+            if lines_run == line:
+                call()
+        return trace
+
+    return trace
+
+
+@pytest.mark.parametrize("line", range(1, 11))
+def test_what_is_forced_as_the_files_are_exchanged_is_on_the_disk_whichever_is_found(
+    path: Path, line: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = PowerCut(path, monkeypatch)
+    journal, loaded = open_journal(path)
+    appended = transactions(loaded.tree)
+    rewrite = journal.begin_rewrite(loaded.tree)
+    rewrite.write()
+    rewrite.join()
+    rewrite.sync()
+    journal.append(next(appended))
+    acknowledged = shown(loaded.tree)
+    exchange = partial(journal.replace, rewrite)
+    before = sys.gettrace()
+    sys.settrace(calling_at_line(Journal.sync.__code__, line, exchange))
+    try:
+        journal.sync()
+    finally:
+        sys.settrace(before)
+    assert all(tree == acknowledged for tree in disk.possible_trees())
+    if rewrite.path.exists():
+        exchange()  # the call was over before that line
+    journal.append(next(appended))
+    journal.sync()
+    assert all(tree == shown(loaded.tree) for tree in disk.possible_trees())
+    journal.close()
+
+
+@pytest.mark.parametrize("exchanged_first", [True, False])
+def test_a_file_that_could_not_be_forced_is_not_believed_though_it_has_taken_the_place(
+    path: Path, exchanged_first: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal, loaded = open_journal(path)
+    appended = transactions(loaded.tree)
+    rewrite = journal.begin_rewrite(loaded.tree)
+    rewrite.write()
+    rewrite.join()
+    journal.append(next(appended))
+
+    def force(fd: int) -> None:
+        if fd != rewrite.fd:
+            return
+        if exchanged_first:
+            journal.replace(rewrite)
+        raise OSError("the disk is failing")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fdatasync", force)
+        if exchanged_first:
+            with pytest.raises(OSError, match="failing"):
+                journal.sync()
+            assert journal.wants_rewrite
+        else:
+            journal.sync()  # the old file holds it
+            with pytest.raises(OSError, match="failing"):
+                journal.replace(rewrite)
+            journal.drop(rewrite)
+    if exchanged_first:
+        rewritten(journal, loaded.tree)
+    journal.append(next(appended))
+    journal.close()
+    assert shown(load_file(path).tree) == shown(loaded.tree)
 
 
 @pytest.mark.parametrize("step", ["write", "add", "sync"])
