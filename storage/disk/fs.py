@@ -105,9 +105,14 @@ def sync_file(fs: FileSystem, path: str) -> None:
         fs.close(fd)
 
 
+def open_directory(fs: FileSystem, path: str) -> int:
+    """A descriptor by which a directory can be synced."""
+    return fs.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, 0)
+
+
 def sync_directory(fs: FileSystem, path: str) -> None:
     """Make creations, renames and removals inside a directory durable."""
-    fd = fs.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, 0)
+    fd = open_directory(fs, path)
     try:
         fs.fsync(fd)
     finally:

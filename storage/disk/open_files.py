@@ -13,12 +13,14 @@ from dataclasses import replace
 from threading import get_ident
 from typing import Final
 
-from barnabas.storage.disk.fs import READ_WRITE, Buffer, FileSystem
+from barnabas.storage.disk.fs import READ_WRITE, Buffer, FileSystem, open_directory
 from barnabas.storage.errors import is_out_of_descriptors
 
 DEFAULT_CAPACITY: Final = 512
 FEWEST: Final = 8
 """So many are kept open whatever happens: whoever opens a file may be reading from others."""
+RESERVE: Final = 2 * FEWEST
+"""So many can be opened after `reserve`: what is begun then opens fewer at a time."""
 EXISTING: Final = READ_WRITE & ~os.O_CREAT
 
 
@@ -173,6 +175,20 @@ class FileCache:
         for _ in range(max(evictable // 4, min(evictable, 1))):
             self._evict_one()
         return evictable > 0
+
+    def reserve(self, directory: str) -> None:
+        """See to it that files can be opened for what must not stop half-way; else OSError.
+
+        Nothing else opens files in this thread until the caller is done, and other threads open
+        few at a time.
+        """
+        held: list[int] = []
+        try:
+            while len(held) < RESERVE:
+                held.append(open_directory(self.fs, directory))
+        finally:
+            for fd in held:
+                self.fs.close(fd)
 
     def forget(self, file: CachedFile) -> None:
         """Drop the cache's reference to a file's descriptor."""

@@ -57,6 +57,7 @@ class MendedIndexes:
         """Make a segment's bad indexes anew, once; after that it is the batches that are bad."""
         if segment.was_mended:
             raise CorruptBatch(str(error), topic_partition=self._topic_partition) from error
+        segment.files.reserve(self._directory)
         segment.was_mended = True
         self.say(f"{error}; the indexes are made anew")
         try:

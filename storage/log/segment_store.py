@@ -88,6 +88,10 @@ class SegmentStore:
         self._config = config
         self.deletions.delay_ms = config.file_delete_delay_ms
 
+    def reserve_descriptors(self) -> None:
+        """To be called before anything that must not stop half-way; raises OSError."""
+        self.files.reserve(self._directory)
+
     def new_segment(self, base_offset: int, now_ms: int) -> Segment:
         """A segment without files; when it is rolled is left to chance a little."""
         config = self._config
@@ -138,12 +142,12 @@ class SegmentStore:
     def _roll(self, base_offset: int, now_ms: int) -> None:
         self._remove_leftovers(base_offset)
         self.active.finish()
+        self._producers.map_end_offset = base_offset
+        self._producers.take_snapshot(sync=False)
         segment = self.new_segment(base_offset, now_ms)
         segment.create()
         self.segments.add(segment)
         self.active = segment
-        self._producers.map_end_offset = base_offset
-        self._producers.take_snapshot(sync=False)
 
     def _remove_leftovers(self, base_offset: int) -> None:
         for extension in SEGMENT_EXTENSIONS:

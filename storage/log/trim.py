@@ -70,6 +70,7 @@ class LogTrimmer:
 
     def _truncate_to(self, offset: int, now_ms: int) -> None:
         offsets = self._offsets
+        self._store.reserve_descriptors()
         self._tell(offset)
         self._store.truncate_to(offset, now_ms)
         offsets.end = offset
@@ -95,6 +96,7 @@ class LogTrimmer:
             )
         start = offset if log_start_offset is None else log_start_offset
         try:
+            self._store.reserve_descriptors()
             self._tell(min(offset, start))
             self._store.start_anew(offset, now_ms)
             self._epochs.clear()
@@ -130,6 +132,7 @@ class LogTrimmer:
         try:
             doomed = self._deletable(count)
             if doomed:
+                store.reserve_descriptors()
                 if len(doomed) == len(store.segments):
                     store.roll(self._offsets.end, now_ms)
                 store.forget(doomed)

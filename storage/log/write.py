@@ -65,6 +65,8 @@ class BatchWriter:
         size, timestamp, last_offset = len(valid.buffer), valid.max_timestamp, valid.last_offset
         if size > self.segment_bytes:
             raise RecordListTooLarge(f"{size} bytes exceed segment.bytes {self.segment_bytes}")
+        if updates.has_aborted:
+            store.reserve_descriptors()  # readers must not miss what was aborted
         self._take_epochs(headers)
         segment = store.active
         if store.should_roll(size, timestamp, last_offset, now_ms):

@@ -28,6 +28,7 @@ from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.errors import (
     LogDirectoryFailed,
     StorageError,
+    TooManyOpenFiles,
 )
 from barnabas.storage.log_config import FOREVER, LogManagerConfig
 from barnabas.storage.manager.checkpoint_writer import CheckpointWriter
@@ -277,7 +278,7 @@ class CompactionScheduler:
 
     def _take_events(self, running: RunningCompaction, now_ms: int) -> None:
         for event in running.compactor.poll():
-            with suppress(LogDirectoryFailed):  # which has dropped the compaction
+            with suppress(LogDirectoryFailed, TooManyOpenFiles):  # dropped then, or outdated
                 self._take_event(running, event, now_ms)
             if running not in self._running:
                 return

@@ -126,6 +126,7 @@ class ManagedLog(Log):
         except OSError as error:
             self.failures.fail(error)
         try:
+            self.store.reserve_descriptors()
             rebuild_aborted(
                 segment,
                 self.segments,

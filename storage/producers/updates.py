@@ -87,6 +87,11 @@ class ProducerUpdates:
         if completed is not None:
             self._completed.append(completed)
 
+    @property
+    def has_aborted(self) -> bool:
+        """Whether transactions are aborted by these batches."""
+        return any(completed.is_aborted for completed in self._completed)
+
     def commit(self) -> list[tuple[CompletedTransaction, int]]:
         """Put the changes in place: each ended transaction with its last stable offset."""
         for entry in self._entries.values():

@@ -14,7 +14,7 @@ from struct import Struct
 from typing import Any, ClassVar, Final
 
 from barnabas.storage.disk.open_files import CachedFile, FileCache
-from barnabas.storage.errors import CorruptIndex
+from barnabas.storage.errors import CorruptIndex, is_out_of_descriptors
 
 Unpack = Callable[[bytes | bytearray, int], tuple[Any, ...]]
 
@@ -154,6 +154,18 @@ class IndexFile:
         self._tail.clear()
         self._file_bytes = end
         self.writes += 1
+
+    def spill_page(self) -> None:
+        """`spill`, which can be done later where no descriptor is left.
+
+        The batch that the last entry speaks of is in the `.log` by now: to refuse it would leave
+        the entry of a batch that is not there.
+        """
+        try:
+            self.spill()
+        except OSError as error:
+            if not is_out_of_descriptors(error):
+                raise
 
     def trim(self) -> bool:
         """Write the tail and cut the file to its entries, making it if it is missing.

@@ -70,7 +70,7 @@ class OffsetIndex(IndexFile):
         self.count += 1
         self.last_offset, self.last_position = offset, position
         if len(self._tail) >= PAGE_BYTES:
-            self.spill()
+            self.spill_page()
 
     def lookup(self, offset: int) -> tuple[int, int]:
         """(offset, position) of the last entry at or below `offset`, or (base offset, 0)."""

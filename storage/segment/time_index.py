@@ -74,7 +74,7 @@ class TimeIndex(IndexFile):
         self.last_timestamp = timestamp
         self.last_offset = offset
         if len(self._tail) >= PAGE_BYTES - _ENTRY.size:
-            self.spill()
+            self.spill_page()
 
     def lookup(self, timestamp: int) -> tuple[int, int]:
         """(timestamp, offset) of the last entry at or below, or (-1, base offset).

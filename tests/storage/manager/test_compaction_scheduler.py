@@ -23,13 +23,15 @@ from barnabas.storage.compaction.job import (
 from barnabas.storage.compaction.process import CompactionProcess, InlineCompactor, run_job
 from barnabas.storage.directory import checkpoints
 from barnabas.storage.directory_names import TopicPartition
-from barnabas.storage.disk.fs import REAL
+from barnabas.storage.disk.fs import REAL, FileSystem
+from barnabas.storage.disk.open_files import FEWEST
 from barnabas.storage.log.results import ReadBound
 from barnabas.storage.log_config import LogConfig, LogManagerConfig
 from barnabas.storage.manager.log_manager import LogManager
 from barnabas.storage.manager.managed_log import ManagedLog
 
 from ..faulty_disk import FaultyDisk
+from ..full_table import PLENTY, FullTable
 from ..logs import end_transaction
 from ..managers import (
     NOW_MS,
@@ -236,11 +238,12 @@ def running(tmp_path: Path) -> tuple[LogManager, StoppedCompactor, ManagedLog]:
     return manager, compactor, log
 
 
-def test_a_damaged_transaction_index_of_a_new_segment_is_made_anew_once(tmp_path: Path) -> None:
-    """Flow: an aborted transaction is compacted, its index is damaged as the new segment takes
-    its place; the log is compacted again all the same, and who reads hears of no damage."""
+def swapping_in_a_damaged_index(
+    tmp_path: Path, fs: FileSystem = REAL
+) -> tuple[LogManager, StoppedCompactor, ManagedLog]:
+    """An aborted transaction has been compacted, and its new index is damaged."""
     compactor = StoppedCompactor()
-    manager = opened(tmp_path, compactor=compactor, config=COMPACT)
+    manager = opened(tmp_path, compactor=compactor, config=COMPACT, fs=fs)
     log = manager.create(ORDERS[0], COMPACT, NOW_MS)
     batch = build_batch(
         [Record(0, NOW_MS, b"c", b"x" * 120)],
@@ -253,6 +256,13 @@ def test_a_damaged_transaction_index_of_a_new_segment_is_made_anew_once(tmp_path
     compactor.work()
     (damaged,) = (tmp_path / "orders-0").glob("*.txnindex.cleaned")
     damaged.write_bytes(b"\7" + damaged.read_bytes()[1:])
+    return manager, compactor, log
+
+
+def test_a_damaged_transaction_index_of_a_new_segment_is_made_anew_once(tmp_path: Path) -> None:
+    """Flow: an aborted transaction is compacted, its index is damaged as the new segment takes
+    its place; the log is compacted again all the same, and who reads hears of no damage."""
+    manager, compactor, log = swapping_in_a_damaged_index(tmp_path)
     pass_time(manager, NOW_MS)
     assert len([note for note in log.load_report.notes if "made anew" in note]) == 1
     compactor.job = None
@@ -267,6 +277,26 @@ def test_a_damaged_transaction_index_of_a_new_segment_is_made_anew_once(tmp_path
     again = opened(tmp_path, config=COMPACT).get(ORDERS[0])
     assert again is not None and again.load_report.notes == []
     again.data_directory.close_files()
+
+
+def test_a_swap_that_lacks_descriptors_is_no_fault_and_the_log_is_asked_for_again(
+    tmp_path: Path,
+) -> None:
+    table = FullTable()
+    manager, compactor, log = swapping_in_a_damaged_index(tmp_path, table.fs)
+    for segment in log.segments:
+        segment.close()
+    table.left = FEWEST
+    manager.background(NOW_MS)
+    table.left = PLENTY
+    assert manager.directories[0].is_online
+    pass_time(manager, NOW_MS + HOUR_MS)
+    assert compactor.job is not None and compactor.job.generation == log.store.generation
+    compactor.work()
+    pass_time(manager, NOW_MS + HOUR_MS)
+    assert manager.scheduler.running == [] and manager.scheduler.uncleanable == {}
+    assert offsets_of(log)[-1] == log.log_end_offset - 1
+    manager.close()
 
 
 def test_a_log_truncated_meanwhile_keeps_what_it_is(tmp_path: Path) -> None:

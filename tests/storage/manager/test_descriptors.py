@@ -3,7 +3,6 @@
 import errno
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,32 +10,12 @@ import pytest
 from barnabas.storage.batch.builder import build_batch
 from barnabas.storage.batch.records import Record
 from barnabas.storage.directory_names import TopicPartition
-from barnabas.storage.disk.fs import REAL
 from barnabas.storage.disk.open_files import CachedFile, FileCache
 from barnabas.storage.errors import TooManyOpenFiles
 from barnabas.storage.log_config import LogConfig
 
+from ..full_table import FullTable
 from ..managers import NOW_MS, ORDERS, LaterWorker, append, opened, values_of
-
-
-class FullTable:
-    """File calls of a process in which only so many more files can be opened."""
-
-    def __init__(self, code: int = errno.EMFILE) -> None:
-        self.left = 1 << 30
-        self._code = code
-        self.fs = replace(REAL, open=self._open, close=self._close)
-
-    def _open(self, path: str, flags: int, mode: int) -> int:
-        if self.left <= 0:
-            raise OSError(self._code, os.strerror(self._code), path)
-        fd = os.open(path, flags, mode)
-        self.left -= 1
-        return fd
-
-    def _close(self, fd: int) -> None:
-        self.left += 1
-        os.close(fd)
 
 
 @pytest.mark.parametrize("code", [errno.EMFILE, errno.ENFILE])
