@@ -21,14 +21,13 @@ from typing import TYPE_CHECKING, Any, Final
 from barnabas.server.core.collector import without_full_collections
 from barnabas.server.core.delayed import Deferred
 from barnabas.server.core.errors import ApiError, code_of, is_expected, message_of
-from barnabas.server.core.turns import Sliced
+from barnabas.server.core.turns import Sliced, Waiting
 from barnabas.server.handlers import HANDLERS
 from barnabas.server.network.connection import Connection
 from barnabas.server.network.outcomes import Close, InTurns, Outcome, Pending, Throttled
 from barnabas.server.requests.context import RequestContext
 from barnabas.server.requests.error_response import error_response
 from barnabas.wire.api import ApiKey, request_class
-from barnabas.wire.compiler import Steps
 from barnabas.wire.connection import Encoded, ResponseEncoder, encode_response
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.errors import ProtocolError
@@ -117,7 +116,7 @@ class Dispatcher:
 
     def _process_in_steps(
         self, route: Route, context: RequestContext, frame: memoryview, body_start: int
-    ) -> Steps[Outcome]:
+    ) -> Waiting[Outcome]:
         """The same for a large frame."""
         try:
             request = yield from route.bound.decode_in_steps(frame, body_start)
@@ -139,7 +138,7 @@ class Dispatcher:
         return self._outcome_of(route, context, request, result)
 
     def _begin(
-        self, route: Route, context: RequestContext, work: Steps[Outcome], frame_bytes: int = 0
+        self, route: Route, context: RequestContext, work: Waiting[Outcome], frame_bytes: int = 0
     ) -> Outcome:
         """Do what ends with an outcome, in as many turns as it takes, from a frame of that size."""
         made = _Made()
@@ -163,8 +162,8 @@ class Dispatcher:
         return InTurns(frame_bytes)
 
     def _finishing(
-        self, route: Route, context: RequestContext, work: Steps[Outcome], made: "_Made"
-    ) -> Steps[None]:
+        self, route: Route, context: RequestContext, work: Waiting[Outcome], made: "_Made"
+    ) -> Waiting[None]:
         """Whoever began the work takes its outcome, while it waits for that; else it is given."""
         outcome = yield from work
         if made.is_late:
@@ -254,7 +253,7 @@ class Dispatcher:
 
     def _answer_in_steps(
         self, route: Route, context: RequestContext, request: Message, response: Message
-    ) -> Steps[Outcome]:
+    ) -> Waiting[Outcome]:
         """The same for an answer that may be large."""
         self._show(context, request, response)
         try:
@@ -264,8 +263,8 @@ class Dispatcher:
         return self._finished(context, request, response, encoded)
 
     def _answer_slices(
-        self, route: Route, context: RequestContext, request: Message, slices: Steps[Any]
-    ) -> Steps[Outcome]:
+        self, route: Route, context: RequestContext, request: Message, slices: Waiting[Any]
+    ) -> Waiting[Outcome]:
         """Make the answer in steps."""
         try:
             result = yield from slices
@@ -440,7 +439,7 @@ class _Made:
         self.outcome: Outcome = None
 
 
-def _result_of(task: asyncio.Task[Any]) -> Steps[Any]:
+def _result_of(task: asyncio.Task[Any]) -> Waiting[Any]:
     """What a task came to: its answer is encoded in steps, for it may be large."""
     result: Any = task.result()
     return (yield from result.steps) if isinstance(result, Sliced) else result

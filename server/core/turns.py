@@ -18,7 +18,7 @@ a hundred clients with large requests hold up a small one no longer than a singl
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Generator, Iterable
 from itertools import islice
 from typing import Any, Final, Generic, TypeVar
 
@@ -30,6 +30,8 @@ TOGETHER: Final = 32
 
 A = TypeVar("A")
 T = TypeVar("T")
+Waiting = Generator["asyncio.Future[None] | None", None, T]
+"""Steps that may have to wait: until it is done they yield, again and again, what they wait for."""
 
 
 class Sliced(Generic[T]):
@@ -37,7 +39,7 @@ class Sliced(Generic[T]):
 
     __slots__ = ("steps",)
 
-    def __init__(self, steps: Steps[T]) -> None:
+    def __init__(self, steps: Waiting[T]) -> None:
         self.steps = steps
 
 
@@ -73,16 +75,16 @@ class Turns:
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._is_granting = False
 
-    def begin(self, steps: Steps[object]) -> bool:
+    def begin(self, steps: Waiting[object]) -> bool:
         """Take the steps that fit into this pass of the loop; whether those were all."""
         if self._spent_ns >= self._turn_ns:
             return False
         begun_ns = now_ns = time.perf_counter_ns()
         end_ns = begun_ns + self._turn_ns - self._spent_ns
         try:
-            for _ in steps:
+            for awaited in steps:
                 now_ns = time.perf_counter_ns()
-                if now_ns >= end_ns:
+                if now_ns >= end_ns or awaited is not None:
                     self.interruptions += 1
                     return False
             now_ns = time.perf_counter_ns()
@@ -90,27 +92,29 @@ class Turns:
         finally:
             self._spend(now_ns - begun_ns)
 
-    async def run(self, steps: Steps[T]) -> T:
+    async def run(self, steps: Waiting[T]) -> T:
         """Take all the steps, turn by turn; what they return."""
         with COLLECTOR.no_full_collections():
             return await self._run(steps)
 
-    async def _run(self, steps: Steps[T]) -> T:
+    async def _run(self, steps: Waiting[T]) -> T:
         while True:
             if self._spent_ns >= self._turn_ns or self._waiting:
                 await self._granted()
             begun_ns = time.perf_counter_ns()
             end_ns = begun_ns + self._turn_ns
             try:
-                next(steps)
-                while time.perf_counter_ns() < end_ns:
-                    next(steps)
+                awaited = next(steps)
+                while awaited is None and time.perf_counter_ns() < end_ns:
+                    awaited = next(steps)
             except StopIteration as stop:
                 result: T = stop.value
                 return result
             finally:
                 self._spend(time.perf_counter_ns() - begun_ns)
             self.interruptions += 1
+            if awaited is not None:
+                await awaited
 
     def pauses(self) -> "Pauses":
         """For a coroutine that may go on for long without waiting for anything."""

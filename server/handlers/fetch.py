@@ -17,7 +17,7 @@ from typing import Any, Final
 from barnabas.server.cluster.moved_leaders import MOVED, current_leader, node_endpoints
 from barnabas.server.core.delayed import Wait
 from barnabas.server.core.errors import ApiError
-from barnabas.server.core.turns import Sliced
+from barnabas.server.core.turns import Sliced, Waiting
 from barnabas.server.handlers import Versions
 from barnabas.server.replication.converting_reader import CONVERTED_BELOW, ConvertingReader
 from barnabas.server.replication.fetch_reader import EMPTY, FetchReader
@@ -30,6 +30,7 @@ from barnabas.server.replication.fetch_sessions import (
 )
 from barnabas.server.replication.watched_fetch import WatchedFetch
 from barnabas.server.requests.context import RequestContext
+from barnabas.storage.disk.open_files import ColdRead
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.fetch import (
@@ -66,7 +67,10 @@ def handle(
     fetch = _Fetch(request, context, session, wanted, incremental)
     if len(wanted) > MANY_PARTITIONS:
         return Sliced(fetch.serve_in_steps())
-    fetch.reader.read_all()
+    try:
+        fetch.reader.read_all()
+    except ColdRead:
+        return Sliced(fetch.go_on_in_steps())
     return fetch.respond() if fetch.is_enough else fetch.park()
 
 
@@ -79,7 +83,7 @@ def _is_large(request: FetchRequest) -> bool:
 
 def _serve_in_steps(
     request: FetchRequest, context: RequestContext
-) -> Steps[FetchResponse | Wait[FetchResponse]]:
+) -> Waiting[FetchResponse | Wait[FetchResponse]]:
     """The same for a request that names many partitions, or wants them converted."""
     broker = context.broker
     by_id = context.header.api_version >= TOPIC_IDS_SINCE
@@ -133,9 +137,14 @@ class _Fetch:
         wait.gives_way = reader.replica_id < 0
         return wait
 
-    def serve_in_steps(self) -> Steps[FetchResponse | Wait[FetchResponse]]:
+    def serve_in_steps(self) -> Waiting[FetchResponse | Wait[FetchResponse]]:
         """Read, then answer or park."""
-        yield from self.reader.read_in_steps()
+        self.reader.start()
+        return (yield from self.go_on_in_steps())
+
+    def go_on_in_steps(self) -> Waiting[FetchResponse | Wait[FetchResponse]]:
+        """The same, from where reading stopped."""
+        yield from self.reader.read_rest_in_steps()
         if self.is_enough:
             return (yield from self._respond_in_steps())
         return self.park()
@@ -144,12 +153,16 @@ class _Fetch:
         """The answer after the wait, whatever there is by now."""
         reader = self.reader
         if len(reader.wanted) > MANY_PARTITIONS or reader.version < CONVERTED_BELOW:
-            return Sliced(self._read_and_respond_in_steps())
-        reader.read_all()
+            reader.start()
+            return Sliced(self._go_on_and_respond_in_steps())
+        try:
+            reader.read_all()
+        except ColdRead:
+            return Sliced(self._go_on_and_respond_in_steps())
         return self.respond()
 
-    def _read_and_respond_in_steps(self) -> Steps[FetchResponse]:
-        yield from self.reader.read_in_steps()
+    def _go_on_and_respond_in_steps(self) -> Waiting[FetchResponse]:
+        yield from self.reader.read_rest_in_steps()
         return (yield from self._respond_in_steps())
 
     def respond(self) -> FetchResponse:
@@ -220,8 +233,12 @@ def _reader_of(
     broker, version = context.broker, context.header.api_version
     most_bytes = broker.config.fetch_max_bytes
     if version < CONVERTED_BELOW:
-        return ConvertingReader(broker.replicas, request, version, wanted, most_bytes)
-    return FetchReader(broker.replicas, request, version, wanted, most_bytes)
+        return ConvertingReader(
+            broker.replicas, broker.population.read_ahead, request, version, wanted, most_bytes
+        )
+    return FetchReader(
+        broker.replicas, broker.population.read_ahead, request, version, wanted, most_bytes
+    )
 
 
 def refuse(request: FetchRequest, code: ErrorCode) -> FetchResponse:

@@ -5,19 +5,20 @@ earliest, -3 the record with the largest timestamp (v7, KIP-734), -4 earliest lo
 KIP-405), -5 latest tiered (v9, KIP-1005), -6 earliest pending upload (v11, KIP-1023). Without
 tiered storage the earliest local offset is the earliest, and nothing was tiered: offset -1.
 v0 lists segment start offsets before a time, newest first. Nothing found is offset -1 with no
-error. v4: leader epochs are checked (KIP-320).
+error. v4: leader epochs are checked (KIP-320). What a look-up needs from the disk is read by a
+thread first (ColdRead).
 """
 
 from functools import partial
 
 from barnabas.server.core.errors import ApiError, code_of
-from barnabas.server.core.turns import Sliced, each
+from barnabas.server.core.turns import Sliced, Waiting
 from barnabas.server.handlers import Versions
 from barnabas.server.replication.partition import Partition
 from barnabas.server.requests.context import RequestContext
+from barnabas.storage.disk.open_files import ColdRead
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log.offset_lookup import TimestampedOffset
-from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.list_offsets import (
     ListOffsetsPartition,
@@ -42,19 +43,29 @@ def handle(request: ListOffsetsRequest, context: RequestContext) -> Sliced[ListO
     return Sliced(_answer_all(request, context))
 
 
-def _answer_all(request: ListOffsetsRequest, context: RequestContext) -> Steps[ListOffsetsResponse]:
+def _answer_all(
+    request: ListOffsetsRequest, context: RequestContext
+) -> Waiting[ListOffsetsResponse]:
     seen: set[tuple[str, int]] = set()
     twice: set[tuple[str, int]] = set()
     for topic in request.topics:
         for partition in topic.partitions:
             key = (topic.name, partition.partition_index)
             (twice if key in seen else seen).add(key)
-            yield
+            yield None
     response = ListOffsetsResponse()
     for topic in request.topics:
-        look_up = partial(_answer, topic.name, request, context, twice)
-        partitions = yield from each(topic.partitions, look_up)
-        response.topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=partitions))
+        answers = ListOffsetsTopicResponse(name=topic.name)
+        for asked in topic.partitions:
+            look_up = partial(_answer, topic.name, request, context, twice, asked)
+            try:
+                answers.partitions.append(look_up())
+            except ColdRead as cold:
+                read_ahead = context.broker.population.read_ahead
+                answers.partitions.append((yield from read_ahead.warm(look_up, cold)))
+            yield None
+        yield None  # no partitions are a step, too: there may be many lists of none
+        response.topics.append(answers)
     return response
 
 
@@ -74,10 +85,11 @@ def _answer(
         partition = context.broker.replicas.require(topic, asked.partition_index)
         if request.replica_id != DEBUGGING_CONSUMER:
             partition.check_leader(asked.current_leader_epoch)
-        if context.api_version == 0:
-            answer.old_style_offsets = _segment_starts(partition, asked)
-            return answer
-        found = _look_up(partition, asked.timestamp, request)
+        with partition.log.files.warm_only():
+            if context.api_version == 0:
+                answer.old_style_offsets = _segment_starts(partition, asked)
+                return answer
+            found = _look_up(partition, asked.timestamp, request)
     except (ApiError, StorageError) as error:
         answer.error_code = int(code_of(error))
         return answer

@@ -1,9 +1,9 @@
-"""What is to be sent from a file that is not in memory is read in a thread first.
+"""What is to be sent or looked up in a file that is not in memory is read in a thread first.
 
 `sendfile` of pages that are on the disk only would stop the event loop, and with it every other
 client, until the disk has answered. So a stretch is probed before it is sent (`is_cached`), and
 read in a thread if a probe finds a hole (`ReadAhead`): the pages are in the cache afterwards,
-what is read is thrown away.
+what is read is thrown away. A look-up meets ColdRead, and is tried again after that (`warm`).
 
 A probe is a read of one byte that gives up instead of waiting (`preadv2` with RWF_NOWAIT); the
 kernel then begins to read on its own account, in 40 µs. Where there is no such read, or the file
@@ -15,7 +15,11 @@ import errno
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol
+from functools import partial
+from typing import Protocol, TypeVar
+
+from barnabas.server.core.turns import Waiting
+from barnabas.storage.disk.open_files import ColdRead, FileSlice
 
 # Four probes for a megabyte, under 3 µs. A file that is read in sequence has holes of many
 # megabytes, and two would do; of a file that is in memory here and there, in pieces of 128 KB,
@@ -24,6 +28,8 @@ PROBE_EVERY_BYTES = 352 * 1024
 PAGE_BYTES = 4096
 THREADS = 4
 SCRATCH_BYTES = 64 * 1024
+
+T = TypeVar("T")
 
 _NOWAIT = getattr(os, "RWF_NOWAIT", 0)
 _probe = [bytearray(1)]
@@ -99,11 +105,51 @@ class ReadAhead:
 
         self._threads.submit(work)
 
+    def warm(self, look_up: Callable[[], T], cold: ColdRead) -> Waiting[T]:
+        """What a look-up comes to that has met a cold read; others are served meanwhile.
+
+        It is called again for each stretch that has been read, so a failed attempt must leave
+        nothing behind. Where a stretch is cold again though it was read, it waits for the disk.
+        """
+        seen = set()
+        while (place := (cold.stretch.fd, cold.stretch.position)) not in seen:
+            seen.add(place)
+            yield from self._brought(cold)
+            try:
+                return look_up()
+            except ColdRead as another:
+                cold = another
+        mode = cold.mode
+        was_overruled, mode.is_overruled = mode.is_overruled, True
+        try:
+            return look_up()
+        finally:
+            mode.is_overruled = was_overruled
+
+    def content(self, stretch: FileSlice) -> Waiting[bytes]:
+        """The bytes of a stretch of a file."""
+        try:
+            return stretch.read_warm()
+        except ColdRead as cold:
+            return (yield from self.warm(stretch.read_warm, cold))
+
+    def _brought(self, cold: ColdRead) -> Waiting[None]:
+        done = asyncio.get_running_loop().create_future()
+        stretch = cold.stretch
+        self.read(stretch, stretch.position, len(stretch), partial(_settle, done))
+        while not done.done():
+            yield done
+
     def stop(self) -> None:
         """Read nothing any more; what has begun ends first."""
         if self._threads is not None:
             self._threads.shutdown(cancel_futures=True)
             self._threads = None
+
+
+def _settle(done: "asyncio.Future[None]") -> None:
+    if not done.done():  # else whoever waited has gone
+        done.set_result(None)
 
 
 def _read(source: FileRange, position: int, count: int) -> None:

@@ -6,6 +6,8 @@ v0 and v1 of Fetch understand message format 0, v2 and v3 format 1: newer batche
 from typing import Final
 
 from barnabas.server.core.errors import ApiError
+from barnabas.server.core.turns import Waiting
+from barnabas.server.network.read_ahead import ReadAhead
 from barnabas.server.replication.fetch_reader import EMPTY, FetchReader
 from barnabas.server.replication.fetch_sessions import Key, Wanted
 from barnabas.server.replication.replicas import Replicas
@@ -13,7 +15,6 @@ from barnabas.storage.batch.down_conversion import down_convert_in_steps, needs_
 from barnabas.storage.batch.header import walk
 from barnabas.storage.disk.open_files import FileSlice
 from barnabas.storage.errors import StorageError
-from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.fetch import FetchRequest
 
@@ -31,22 +32,22 @@ class ConvertingReader(FetchReader):
     def __init__(
         self,
         replicas: Replicas,
+        read_ahead: ReadAhead,
         request: FetchRequest,
         version: int,
         wanted: dict[Key, Wanted],
         most_bytes: int,
     ) -> None:
-        super().__init__(replicas, request, version, wanted, most_bytes)
+        super().__init__(replicas, read_ahead, request, version, wanted, most_bytes)
         self.min_bytes = min(self.min_bytes, MOST_CONVERTED_BYTES // 2)
 
-    def read_in_steps(self) -> Steps[None]:
+    def read_rest_in_steps(self) -> Waiting[None]:
         """Every partition's answer."""
-        self._start()
-        for key, wanted in tuple(self.wanted.items()):
+        for key, wanted in tuple(self.wanted.items())[len(self.answers) :]:
             yield from self._read_converted(key, wanted)
-            yield
+            yield None
 
-    def _read_converted(self, key: Key, wanted: Wanted) -> Steps[None]:
+    def _read_converted(self, key: Key, wanted: Wanted) -> Waiting[None]:
         """Read one partition and convert what was found.
 
         What is converted for one answer is bounded, whatever the client would take, except that
@@ -57,11 +58,11 @@ class ConvertingReader(FetchReader):
             largest = partition.log.config.max_message_bytes + BATCH_OVERHEAD_BYTES
             most = max(MOST_CONVERTED_BYTES, largest)
             self.left_bytes = min(self.left_bytes, most - min(most, self.size))
-        self._read_next(key, wanted)
+        yield from self._read_warmed(key, wanted)
         answer = self.answers[-1][2]
         if not isinstance(answer.records, FileSlice):
             return
-        stored = answer.records.read()
+        stored = yield from self.read_ahead.content(answer.records)
         magic = 0 if self.version < 2 else 1
         try:
             records = stored

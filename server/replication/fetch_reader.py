@@ -7,20 +7,25 @@
   first, too; what other partitions have left of the answer does not (in Kafka it does).
 * Leader epochs are checked (KIP-320); a client whose last batch this log does not hold is told
   where it diverges (KIP-595).
+* What has to be looked up on the disk is read by a thread first: reading stops with ColdRead, and
+  goes on in steps with the partition at which it stopped.
 
 Source: Kafka's ReplicaManager.readFromLog and Partition.fetchRecords.
 """
 
+from functools import partial
 from typing import Final
 
 from barnabas.server.core.errors import ApiError, code_of
+from barnabas.server.core.turns import Waiting
+from barnabas.server.network.read_ahead import ReadAhead
 from barnabas.server.replication.fetch_sessions import Key, Wanted
 from barnabas.server.replication.partition import READ_COMMITTED, Partition
 from barnabas.server.replication.replicas import Replicas
 from barnabas.server.requests.fetcher import replica_id_of
+from barnabas.storage.disk.open_files import ColdRead
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log.results import ReadBound
-from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.fetch import (
     AbortedTransaction,
@@ -61,6 +66,7 @@ class FetchReader:
         "left_bytes",
         "max_bytes",
         "min_bytes",
+        "read_ahead",
         "replica_id",
         "replicas",
         "size",
@@ -71,12 +77,14 @@ class FetchReader:
     def __init__(
         self,
         replicas: Replicas,
+        read_ahead: ReadAhead,
         request: FetchRequest,
         version: int,
         wanted: dict[Key, Wanted],
         most_bytes: int,
     ) -> None:
         self.replicas = replicas
+        self.read_ahead = read_ahead
         self.version = version
         self.wanted = wanted
         self.replica_id = replica_id_of(request)
@@ -99,19 +107,26 @@ class FetchReader:
         return self.decided or self.size >= self.min_bytes
 
     def read_all(self) -> None:
-        """Every partition's answer."""
-        self._start()
+        """Every partition's answer; after a ColdRead `read_rest_in_steps` has to follow."""
+        self.start()
         for key, wanted in self.wanted.items():
             self._read_next(key, wanted)
 
-    def read_in_steps(self) -> Steps[None]:
-        """The same; meanwhile the session may change, so that its partitions are copied."""
-        self._start()
-        for key, wanted in tuple(self.wanted.items()):
-            self._read_next(key, wanted)
-            yield
+    def read_rest_in_steps(self) -> Waiting[None]:
+        """Those that have none yet; meanwhile the session may change, so that they are copied."""
+        for key, wanted in tuple(self.wanted.items())[len(self.answers) :]:
+            yield from self._read_warmed(key, wanted)
+            yield None
 
-    def _start(self) -> None:
+    def _read_warmed(self, key: Key, wanted: Wanted) -> Waiting[None]:
+        """Read one partition, when a thread has read what that takes from the disk."""
+        try:
+            self._read_next(key, wanted)
+        except ColdRead as cold:
+            yield from self.read_ahead.warm(partial(self._read_next, key, wanted), cold)
+
+    def start(self) -> None:
+        """Nothing has been read."""
         self.answers = []
         self.size = 0
         self.left_bytes = self.max_bytes
@@ -155,12 +170,16 @@ class FetchReader:
         answer.log_start_offset = log.log_start_offset
         if wanted.last_fetched_epoch >= 0 and _diverges(partition, wanted, answer):
             return 0
-        result = partition.read(
-            wanted.fetch_offset,
-            min(wanted.max_bytes, left_bytes),
-            self.bound,
-            nothing_yet and self.version > HARD_LIMITS_UNTIL,
-        )
+        try:
+            result = partition.read(
+                wanted.fetch_offset,
+                min(wanted.max_bytes, left_bytes),
+                self.bound,
+                nothing_yet and self.version > HARD_LIMITS_UNTIL,
+            )
+        except ColdRead:
+            partition.counts.total_fetch_requests -= 1  # it will be counted again
+            raise
         if result.first_entry_incomplete and (
             self.version > HARD_LIMITS_UNTIL or (not nothing_yet and left_bytes < wanted.max_bytes)
         ):

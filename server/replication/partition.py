@@ -185,15 +185,21 @@ class Partition:
     def read(
         self, offset: int, max_bytes: int, bound: ReadBound, min_one_message: bool
     ) -> ReadResult:
-        """Find records to send, see `Log.read`."""
-        return self.log.read(offset, max_bytes, bound=bound, min_one_message=min_one_message)
+        """Find records to send, see `Log.read`. ColdRead rather than wait for the disk."""
+        log = self.log
+        mode = log.files.mode
+        mode.is_warm_only = True
+        try:
+            return log.read(offset, max_bytes, bound=bound, min_one_message=min_one_message)
+        finally:
+            mode.is_warm_only = False
 
     def readable_bytes(self, offset: int, max_bytes: int, bound: ReadBound) -> int:
-        """How much a read would give now; 0 where it would be refused."""
+        """How much a read would give now, 0 where it would be refused; ColdRead as `read`."""
         log = self.log
         if not log.log_start_offset <= offset <= log.log_end_offset:
             return 0
-        records = log.read(offset, max_bytes, bound=bound, min_one_message=False).records
+        records = self.read(offset, max_bytes, bound, False).records
         return 0 if records is None else len(records)
 
     def end_offset_for_epoch(self, leader_epoch: int) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from collections.abc import Hashable
 from barnabas.server.replication.fetch_reader import FetchReader
 from barnabas.server.replication.fetch_sessions import Wanted
 from barnabas.server.replication.partition import Partition
+from barnabas.storage.disk.open_files import ColdRead
 from barnabas.storage.log.results import ReadBound
 
 
@@ -52,7 +53,10 @@ class WatchedFetch:
             return False
         if self._min_bytes <= 1:
             return True
-        size = partition.readable_bytes(wanted.fetch_offset, wanted.max_bytes, self._bound)
+        try:
+            size = partition.readable_bytes(wanted.fetch_offset, wanted.max_bytes, self._bound)
+        except ColdRead:
+            return True  # there is more than nothing, and to look up how much would take a disk
         self._size += size - self._bytes.get(key, 0)
         self._bytes[key] = size
         return self._size >= self._min_bytes

@@ -5,10 +5,16 @@ is opened when somebody needs it and may be closed again by its `FileCache` when
 open. What is handed out is an `OpenFile`, whose descriptor lives exactly as long as somebody
 refers to it: evicting, renaming or unlinking the file never pulls it from under a `FileSlice`
 that is being sent.
+
+Reads wait for the disk, or they do not: whoever serves others too looks things up while
+`ReadMode.is_warm_only`, and a read of what is not in the page cache raises ColdRead. It says
+which stretch somebody else has to read before the look-up is tried again.
 """
 
 import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from threading import get_ident
 from typing import Final
@@ -22,6 +28,30 @@ FEWEST: Final = 8
 RESERVE: Final = 2 * FEWEST
 """So many can be opened after `reserve`: what is begun then opens fewer at a time."""
 EXISTING: Final = READ_WRITE & ~os.O_CREAT
+AHEAD_BYTES: Final = 128 << 10
+"""What is read along with a cold page: as much as the kernel itself reads ahead."""
+NOWAIT: Final[int] = getattr(os, "RWF_NOWAIT", 0)
+
+
+class ReadMode:
+    """How the files of a cache are read just now."""
+
+    __slots__ = ("is_overruled", "is_warm_only")
+
+    def __init__(self) -> None:
+        self.is_warm_only = False
+        """A look-up is under way that must not wait for the disk."""
+        self.is_overruled = NOWAIT == 0
+        """It has to, after all: the pages do not stay, or it cannot be told if they are there."""
+
+
+class ColdRead(Exception):
+    """A look-up needs a stretch of a file that is not in the page cache."""
+
+    def __init__(self, stretch: "FileSlice", mode: ReadMode) -> None:
+        super().__init__("not in the page cache")
+        self.stretch = stretch
+        self.mode = mode
 
 
 class OpenFile:
@@ -32,11 +62,12 @@ class OpenFile:
     its number is the next file's: compiled code lets go of an object at its last mention.
     """
 
-    __slots__ = ("_fs", "_pread", "_pwrite", "fd")
+    __slots__ = ("_fs", "_mode", "_pread", "_pwrite", "fd")
 
-    def __init__(self, fs: FileSystem, fd: int) -> None:
+    def __init__(self, fs: FileSystem, fd: int, mode: ReadMode | None = None) -> None:
         self.fd = fd
         self._fs = fs
+        self._mode = ReadMode() if mode is None else mode
         self._pread = fs.pread
         self._pwrite = fs.pwrite
 
@@ -44,11 +75,15 @@ class OpenFile:
         self._fs.close(self.fd)
 
     def read(self, size: int, position: int) -> bytes:
-        """Up to `size` bytes from `position` on, as one call gives them."""
+        """Up to `size` bytes from `position` on, as one call gives them; ColdRead if warm only."""
+        if self._mode.is_warm_only:
+            return self.read_warm(size, position)
         return self._pread(self.fd, size, position)
 
     def read_fully(self, size: int, position: int) -> bytes:
-        """`size` bytes from `position` on, fewer only where the file ends."""
+        """`size` bytes from `position` on, fewer only where the file ends; ColdRead as above."""
+        if self._mode.is_warm_only:
+            return self.read_warm(size, position)
         data = self._pread(self.fd, size, position)
         if len(data) == size or not data:
             return data
@@ -58,6 +93,43 @@ class OpenFile:
             chunks.append(data)
             done += len(data)
         return b"".join(chunks)
+
+    def read_warm(self, size: int, position: int) -> bytes:
+        """All of a stretch that is in the page cache, fewer bytes only where the file ends."""
+        if self._mode.is_overruled:
+            return self._read_waiting(size, position)
+        buffer = bytearray(size)
+        try:
+            done = self._fs.preadv(self.fd, [buffer], position, NOWAIT)
+            while done < size:  # the file ends there, or a page is missing
+                more = self._fs.preadv(
+                    self.fd, [memoryview(buffer)[done:]], position + done, NOWAIT
+                )
+                if not more:
+                    return bytes(buffer[:done])
+                done += more
+        except BlockingIOError:
+            raise ColdRead(self._stretch(size, position), self._mode) from None
+        except OSError as error:
+            if error.errno != errno.EOPNOTSUPP:
+                raise
+            self._mode.is_overruled = True  # the file system cannot say
+            return self._read_waiting(size, position)
+        return bytes(buffer)
+
+    def _read_waiting(self, size: int, position: int) -> bytes:
+        mode = self._mode
+        was_warm_only, mode.is_warm_only = mode.is_warm_only, False
+        try:
+            return self.read_fully(size, position)
+        finally:
+            mode.is_warm_only = was_warm_only
+
+    def _stretch(self, size: int, position: int) -> "FileSlice":
+        """What is asked for, and what the kernel would read along with it."""
+        start = position - position % AHEAD_BYTES
+        end = position + size
+        return FileSlice(self, start, end + -end % AHEAD_BYTES - start)
 
     def write(self, data: Buffer, position: int) -> None:
         """Write all of `data` at `position`."""
@@ -143,6 +215,7 @@ class FileCache:
         self._open = fs.open
         self.fs = replace(fs, open=self._open_making_room)
         self.capacity = capacity
+        self.mode = ReadMode()
         self._owner = get_ident()
         self._files: dict[CachedFile, None] = {}
 
@@ -154,7 +227,7 @@ class FileCache:
         file._refuse_if_lost()
         while len(self._files) >= self.capacity:
             self._evict_one()
-        opened = OpenFile(self.fs, self.fs.open(file.path, flags, 0o644))
+        opened = OpenFile(self.fs, self.fs.open(file.path, flags, 0o644), self.mode)
         file.opened = opened
         self._files[file] = None
         return opened
@@ -168,6 +241,15 @@ class FileCache:
                 if is_helpless or not is_out_of_descriptors(error):
                     raise
             self._evict_one()
+
+    @contextmanager
+    def warm_only(self) -> Iterator[None]:
+        """Meanwhile whatever would wait for the disk raises ColdRead."""
+        self.mode.is_warm_only = True
+        try:
+            yield
+        finally:
+            self.mode.is_warm_only = False
 
     def make_room(self) -> bool:
         """Give up some descriptors, for another thread's sake; False if hardly any is left."""
@@ -233,3 +315,7 @@ class FileSlice:
     def read(self) -> bytes:
         """All of the slice's bytes."""
         return self._file.read_fully(self.size, self.position)
+
+    def read_warm(self) -> bytes:
+        """The same, but ColdRead rather than wait for the disk."""
+        return self._file.read_warm(self.size, self.position)

@@ -53,6 +53,7 @@ class Log:
         "directory",
         "epochs",
         "failures",
+        "files",
         "flusher",
         "fs",
         "load_report",
@@ -82,6 +83,7 @@ class Log:
         self.config = job.config
         self.directory = directory
         self.topic_partition = topic_partition
+        self.files = files
         self.fs = fs
         self.producers = producers
         self.epochs = epochs

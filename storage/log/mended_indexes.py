@@ -60,10 +60,14 @@ class MendedIndexes:
         segment.files.reserve(self._directory)
         segment.was_mended = True
         self.say(f"{error}; the indexes are made anew")
+        mode = segment.files.mode
+        is_warm_only, mode.is_warm_only = mode.is_warm_only, False  # half of it is worse than none
         try:
             rebuild_indexes(segment)
         except CorruptBatch as bad:
             raise bad.located(self._topic_partition) from None
+        finally:
+            mode.is_warm_only = is_warm_only
         if segment is not self._segments.last:
             # Below the recovery point no flush looks at it again.
             segment.sync()

@@ -26,11 +26,12 @@ _locate: Final = _LOCATE.unpack_from
 class SegmentSearch(SegmentFiles):
     """Searching a segment.
 
-    `tail_offset` and `tail_position` are those of the last batch appended: most readers want
-    that one. Nothing reaches `tail_offset` while it is not known.
+    `tail_offset`, `tail_end_offset` (behind it) and `tail_position` are those of the last batch
+    appended: most readers want that one, and need not look into the file for it. Nothing
+    reaches `tail_offset` while it is not known.
     """
 
-    __slots__ = ("first_timestamp", "tail_offset", "tail_position")
+    __slots__ = ("first_timestamp", "tail_end_offset", "tail_offset", "tail_position")
 
     def __init__(
         self,
@@ -44,6 +45,7 @@ class SegmentSearch(SegmentFiles):
         super().__init__(files, directory, base_offset, index_bytes, suffix, has_aborted)
         self.first_timestamp = UNKNOWN
         self.tail_offset = base_offset
+        self.tail_end_offset = base_offset
         self.tail_position = 0
 
     def locate(self, offset: int) -> tuple[int, int] | None:
@@ -52,13 +54,14 @@ class SegmentSearch(SegmentFiles):
         Raises CorruptIndex if the index has led past the offset or between batches.
         """
         if offset >= self.tail_offset:
-            position = self.tail_position
-        else:
-            if not self._indexes_loaded:
-                self._load_indexes()
-            position = self._offset_index.position_for(offset)
-            if not 0 <= position <= self.size_bytes:
-                raise self._misled(position, position)
+            if offset >= self.tail_end_offset:
+                return None
+            return self.tail_position, self.size_bytes - self.tail_position
+        if not self._indexes_loaded:
+            self._load_indexes()
+        position = self._offset_index.position_for(offset)
+        if not 0 <= position <= self.size_bytes:
+            raise self._misled(position, position)
         start = position
         file = self.log_file
         opened = file.opened or file.open()

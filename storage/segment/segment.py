@@ -97,6 +97,7 @@ class Segment(SegmentSearch):
         size = len(data)
         self.note_batch(position, size, last_offset, timestamp, at_offset)
         self.tail_offset, self.tail_position = first_offset, position
+        self.tail_end_offset = last_offset + 1
 
     def append_set(self, data: Buffer, headers: Sequence[BatchHeader]) -> None:
         """Write a set of batches that lie back to back from the start of `data`."""
@@ -108,8 +109,10 @@ class Segment(SegmentSearch):
             self.note_batch(
                 start + header.position, header.size_bytes, last, header.max_timestamp, last
             )
-        self.tail_offset = headers[-1].base_offset
-        self.tail_position = start + headers[-1].position
+        last_header = headers[-1]
+        self.tail_offset = last_header.base_offset
+        self.tail_end_offset = last_header.last_offset + 1
+        self.tail_position = start + last_header.position
 
     def note_batch(
         self, position: int, size: int, last_offset: int, timestamp: int, at_offset: int

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.server.cluster.metadata import PartitionInfo, TopicInfo
+from barnabas.server.network.read_ahead import ReadAhead
 from barnabas.server.observing.metrics import Metrics
 from barnabas.server.replication.fetch_reader import FetchReader
 from barnabas.server.replication.fetch_sessions import wanted_of
@@ -57,7 +58,7 @@ def reader_of(
         topics=[FetchTopic(topic="t", partitions=partitions)],
     )  # fmt: skip
     wanted = wanted_of(request, False, lambda _: None)
-    return FetchReader(replicas, request, version, wanted, 1 << 20)
+    return FetchReader(replicas, ReadAhead(), request, version, wanted, 1 << 20)
 
 
 def sizes_of(reader: FetchReader) -> list[int]:
@@ -69,7 +70,8 @@ def errors_of(reader: FetchReader) -> list[ErrorCode]:
 
 
 def in_steps(reader: FetchReader) -> None:
-    for _ in reader.read_in_steps():
+    reader.start()
+    for _ in reader.read_rest_in_steps():
         pass
 
 
