@@ -15,6 +15,7 @@ from barnabas.server.cluster.controller import Controller
 from barnabas.server.cluster.features import Features
 from barnabas.server.cluster.membership import Membership, advertised
 from barnabas.server.cluster.metadata import ClusterMetadata
+from barnabas.server.cluster.observe import observe_cluster
 from barnabas.server.cluster.producer_ids import ProducerIdPool
 from barnabas.server.cluster.registry_store import Opener, RegistryStore, choose_store
 from barnabas.server.cluster.strays import stray_finder
@@ -33,9 +34,10 @@ from barnabas.server.handlers import HANDLERS
 from barnabas.server.network.connection import Connection
 from barnabas.server.network.listener import Listener, Population
 from barnabas.server.network.listening import bind_listeners, limits_of
+from barnabas.server.network.observe import observe_connections
 from barnabas.server.observing.logs import Logs
 from barnabas.server.observing.metrics import Metrics
-from barnabas.server.observing.sources import observe, serve_observations
+from barnabas.server.observing.scrape import serve_observations
 from barnabas.server.poses import served_versions, supported_features
 from barnabas.server.registry.errors import RegistryError
 from barnabas.server.registry.registry import Registry
@@ -44,14 +46,22 @@ from barnabas.server.registry.znodes.journal import JournalCorrupt
 from barnabas.server.registry.znodes.store import ZnodeError
 from barnabas.server.replication.fetch_sessions import FetchSessions
 from barnabas.server.replication.hosting import Hosting
+from barnabas.server.replication.observe import (
+    observe_logs,
+    observe_replicas,
+    observe_sessions,
+)
 from barnabas.server.replication.replicas import Replicas
 from barnabas.server.requests.access import AllowEverything, Authorizer
 from barnabas.server.requests.metrics import RequestMeter
+from barnabas.server.requests.observe import observe_requests, observe_waits
 from barnabas.server.settings.changes.live import LiveSettings
 from barnabas.server.settings.changes.log_levels import LogLevels
+from barnabas.server.settings.changes.services import SettingsServices
 from barnabas.server.settings.changes.topic_settings import TopicSettings
 from barnabas.server.settings.config import BrokerConfig
 from barnabas.server.unsupported import refuse_unsupported
+from barnabas.storage.manager.managed_log import ManagedLog
 
 if TYPE_CHECKING:
     from barnabas.server.observing.http import HttpServer
@@ -81,12 +91,9 @@ class Broker:
         self.log = self.logs.room("broker")
         self.clock = clock or LoopClock(loop, partial(self.log.unexpected, "a timer failed"))
         self.broker_id = max(0, config.broker_id)
-        self.served_versions, self.advertised_versions = served_versions(
-            HANDLERS, config.barnabas_pose_as
-        )
+        served, self.advertised_versions = served_versions(HANDLERS, config.barnabas_pose_as)
         self.metadata = ClusterMetadata()
         self.metrics = Metrics()
-        self.log_levels = LogLevels(self.logs)
         self.fetches = Delayed(self.clock, "Fetch")
         self.produces = Delayed(self.clock, "Produce")
         self.fetch_sessions = FetchSessions(
@@ -94,9 +101,8 @@ class Broker:
         )
         self.turns = Turns()
         self.authorizer: Authorizer = AllowEverything()
-        self.dispatcher = Dispatcher(self)
+        self.dispatcher = Dispatcher(self, served, self.logs.room("dispatch"))
         config.on_change(self._settings_changed)
-        self.live_settings = LiveSettings(self)
         self.population = Population(limits_of(config))
         self.listeners: list[Listener] = []
         self.log_keeper = LogKeeper(
@@ -122,6 +128,8 @@ class Broker:
         self.features: Features
         self.membership: Membership
         self.topic_settings: TopicSettings
+        self.live_settings: LiveSettings
+        self.settings: SettingsServices
         self.replicas: Replicas
         self.topics: Topics
         self.controller: Controller
@@ -151,7 +159,10 @@ class Broker:
             )  # fmt: skip
             logs_are_open = True
             self._show()
-            bind_listeners(self)
+            bind_listeners(
+                self.config, self.listeners, self.population, self.dispatcher.process, self.clock,
+                self._connection_event,
+            )  # fmt: skip
             endpoints = advertised(self.config, self.listeners)
             await self.membership.join(endpoints, self.config.broker_rack)
             await self.controller.start()
@@ -195,6 +206,18 @@ class Broker:
         if not self.failed.done():
             self.failed.set_result(reason)
 
+    def health(self) -> dict[str, object]:
+        """How the broker is, in a few words and numbers."""
+        serving = self.is_serving and not self.failed.done()
+        return {
+            "status": "ok" if serving else "starting",
+            "broker_id": self.broker_id,
+            "cluster_id": self.metadata.cluster_id,
+            "controller": serving and self.controller.is_active,
+            "partitions": len(self.replicas) if serving else 0,
+            "offline_partitions": len(self.replicas.offline) if serving else 0,
+        }
+
     # Parts of starting.
 
     def _take_disks(self, open_store: Opener) -> RegistryStore:
@@ -228,26 +251,56 @@ class Broker:
         self.replicas = Replicas(self.broker_id, self.disks, is_known, self.metrics)
         self.producer_ids = ProducerIdPool(registry.producer_ids, self.broker_id)
         self.topics = Topics(registry, self.metadata, self.config, self.clock)
+        self.live_settings = LiveSettings(
+            self.broker_id, registry, self.config, self.topic_settings, self._logs_of, self.disks,
+            self.clock, self.logs.room("settings"),
+        )  # fmt: skip
+        self.settings = SettingsServices(
+            self.broker_id, self.config, self.metadata.topics, registry.configs,
+            self.topic_settings, self.live_settings, LogLevels(self.logs),
+        )  # fmt: skip
         self.controller = Controller(
             self.broker_id, registry, self.metadata, self.features, self.hosting, self.clock,
             self.logs.room("controller"), rejoin=self.membership.rejoin,
         )  # fmt: skip
 
+    def _logs_of(self, topic: str) -> list[ManagedLog] | None:
+        """The logs of a topic that are here; None if there is no such topic."""
+        info = self.metadata.topics.get(topic)
+        if info is None:
+            return None
+        found = (self.replicas.find(topic, each.index) for each in info.partitions)
+        return [partition.log for partition in found if partition is not None]
+
     def _show(self) -> None:
         """Show what the parts know among the metrics, and count requests if anybody can see it."""
-        observe(self)
-        observe_groups(self.groups, self.metrics)
+        metrics = self.metrics
+        observe_replicas(self.replicas, metrics)
+        observe_logs(self.replicas, metrics)
+        observe_sessions(self.fetch_sessions, metrics)
+        observe_requests(self.dispatcher.counts, metrics)
+        observe_waits((self.fetches, self.produces), metrics)
+        observe_connections(self.population, metrics)
+        observe_cluster(self.controller, self.metadata, metrics)
+        observe_groups(self.groups, metrics)
         if self.config.barnabas_http_port >= 0:
-            self.dispatcher.meter = RequestMeter(self.metrics)
+            self.dispatcher.meter = RequestMeter(metrics)
 
     async def _serve_http(self) -> None:
-        """Open the port for /metrics and /health, if there is to be one."""
+        """Open the port for /metrics and /health, if there is to be one.
+
+        Under a control (`barnabas.http.control`) the port is the control's, which outlives
+        brokers.
+        """
+        config = self.config
+        host, port = config.barnabas_http_host, config.barnabas_http_port
+        if port < 0 or config.barnabas_http_control:
+            return
         try:
-            self.http = await serve_observations(self)
+            self.http = await serve_observations(self, host, port, self.logs.room("http"))
         except OSError as error:
             raise StartFailed(
-                f"cannot serve HTTP on {self.config.barnabas_http_host}:"
-                f"{self.config.barnabas_http_port}: {error.strerror or error}; "
+                f"cannot serve HTTP on {host}:{port}: {error.strerror or error}; "
                 "set `barnabas.http.port` to a free port"
             ) from None
 
@@ -316,7 +369,7 @@ class Broker:
         if self._registry_store is not None:
             self._registry_store.expire_sessions()
 
-    def connection_event(self, what: str, connection: Connection | None, reason: str) -> None:
+    def _connection_event(self, what: str, connection: Connection | None, reason: str) -> None:
         """A listener tells of a connection that was accepted, refused or closed."""
         peer = f"{connection.peer_host}:{connection.peer_port}" if connection else "?"
         if what == "refused":

@@ -13,7 +13,7 @@ the outcome of one that was parked is given to `Connection.resume`.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from importlib import import_module
 from types import CoroutineType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
@@ -22,12 +22,15 @@ from barnabas.server.core.collector import without_full_collections
 from barnabas.server.core.delayed import Deferred
 from barnabas.server.core.errors import ApiError, code_of, is_expected, message_of
 from barnabas.server.core.turns import Sliced, Waiting
-from barnabas.server.handlers import HANDLERS
+from barnabas.server.handlers import HANDLERS, Versions
 from barnabas.server.network.connection import Connection
 from barnabas.server.network.outcomes import Close, InTurns, Outcome, Pending, Throttled
+from barnabas.server.observing.logs import Log
+from barnabas.server.observing.metrics import Values
 from barnabas.server.requests.context import RequestContext
 from barnabas.server.requests.error_response import error_response
-from barnabas.wire.api import ApiKey, request_class
+from barnabas.server.requests.services import Services
+from barnabas.wire.api import ApiKey, api_name, request_class
 from barnabas.wire.connection import Encoded, ResponseEncoder, encode_response
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.errors import ProtocolError
@@ -35,7 +38,6 @@ from barnabas.wire.header import RequestHeader, parse_request_header
 from barnabas.wire.schema import Message
 
 if TYPE_CHECKING:
-    from barnabas.server.broker import Broker
     from barnabas.server.requests.faults import Fault, Faults
     from barnabas.server.requests.metrics import RequestMeter
 
@@ -67,12 +69,15 @@ class Route:
 class Dispatcher:
     """Serves frames; one per broker."""
 
-    def __init__(self, broker: "Broker") -> None:
-        self._broker = broker
-        self._log = broker.logs.room("dispatch")
+    def __init__(
+        self, services: Services, served_versions: Mapping[ApiKey, Versions], log: Log
+    ) -> None:
+        self._services = services
+        self._served_versions = served_versions
+        self._log = log
         self._routes: dict[tuple[int, int], Route] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._turns = broker.turns
+        self._turns = services.turns
         # What tests want to go wrong; None costs nothing.
         self.faults: Faults | None = None
         # Called with (header, request, response) once an answer is known: a test's request log.
@@ -80,10 +85,10 @@ class Dispatcher:
         # Records times and sizes, where somebody can read them.
         self.meter: RequestMeter | None = None
 
-    @property
-    def routes(self) -> dict[tuple[int, int], Route]:
-        """The routes taken so far, with their request counts, for metrics."""
-        return self._routes
+    def counts(self) -> Values:
+        """The requests served so far, by API and version, for metrics."""
+        routes = self._routes.items()
+        return [((api_name(ApiKey(k)), str(v)), route.count) for (k, v), route in routes]
 
     def process(self, connection: Connection, frame: memoryview) -> Outcome:
         """Serve one request frame. Raises ProtocolError: the connection is lost."""
@@ -95,7 +100,7 @@ class Dispatcher:
                 return found
             route = found
         route.count += 1
-        context = RequestContext(self._broker, connection, header)
+        context = RequestContext(self._services, connection, header)
         if self.meter is not None:
             self.meter.begin(context, frame)
         if len(frame) > LARGE_FRAME_BYTES:
@@ -342,7 +347,7 @@ class Dispatcher:
             result = self._refuse(route, context, request, refused)
             return self._outcome_of(route, context, request, result)
         if fault.action == "delay":
-            self._broker.clock.call_later(
+            self._services.clock.call_later(
                 fault.delay_ms, lambda: self._serve_late(route, context, request)
             )
         return Deferred()
@@ -401,7 +406,7 @@ class Dispatcher:
     def _find_route(self, header: RequestHeader) -> Route | Encoded | Close:
         """The route of a first request of its kind, or what is done where nobody serves it."""
         key, version = header.api_key, header.api_version
-        served = self._broker.served_versions.get(ApiKey(key)) if key in _KEYS else None
+        served = self._served_versions.get(ApiKey(key)) if key in _KEYS else None
         if served is None:
             return Close(f"API key {key} is not served")
         if not served.first <= version <= served.last:
@@ -419,7 +424,7 @@ class Dispatcher:
         """Error 35 in version 0, whatever the body held, naming the versions to try (KIP-511)."""
         from barnabas.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
 
-        served = self._broker.served_versions[ApiKey.API_VERSIONS]
+        served = self._served_versions[ApiKey.API_VERSIONS]
         response = ApiVersionsResponse(
             error_code=int(ErrorCode.UNSUPPORTED_VERSION),
             api_keys=[

@@ -9,29 +9,30 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
+from barnabas.server.cluster.metadata import ClusterMetadata
+from barnabas.server.cluster.topics import Topics
 from barnabas.server.core.delayed import Deferred
 from barnabas.server.core.errors import REFUSALS
-from barnabas.server.requests.context import RequestContext
+from barnabas.server.observing.logs import Log
 
 R = TypeVar("R")
 CREATION_TIMEOUT_MS = 5_000
 
 
-def is_first_use(context: RequestContext, topic: str) -> bool:
+def is_first_use(metadata: ClusterMetadata, topic: str) -> bool:
     """Whether the topic is still to be made."""
-    return topic not in context.broker.metadata.topics
+    return topic not in metadata.topics
 
 
 async def after_creation(
-    context: RequestContext, topic: str, serve: Callable[[], R | Deferred[R]]
+    topics: Topics, topic: str, serve: Callable[[], R | Deferred[R]], log: Log
 ) -> R:
     """Make the topic, then serve the request, whether there is one or not."""
     try:
-        topics = context.broker.topics
         if not await topics.ensure_internal(topic):
             await topics.wait_until_served(topic, CREATION_TIMEOUT_MS)
     except REFUSALS as error:
-        context.broker.log.warn(f"cannot create {topic}", error=error)
+        log.warn(f"cannot create {topic}", error=error)
     answer = serve()
     return await _given(answer) if isinstance(answer, Deferred) else answer
 

@@ -40,8 +40,8 @@ def handle(request: ApiVersionsRequest, context: RequestContext) -> ApiVersionsR
     supported = broker.features.supported
     return ApiVersionsResponse(
         api_keys=[
-            ApiVersion(api_key=int(key), min_version=versions.first, max_version=versions.last)
-            for key, versions in sorted(broker.advertised_versions.items())
+            ApiVersion(api_key=int(key), min_version=first, max_version=last)
+            for key, (first, last) in sorted(broker.advertised_versions.items())
         ],
         supported_features=[
             SupportedFeatureKey(name=name, min_version=lowest, max_version=highest)

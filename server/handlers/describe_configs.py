@@ -45,7 +45,7 @@ async def _describe(
     )
     try:
         entries = await describe_resource(
-            context.broker,
+            context.broker.settings,
             resource.resource_type,
             resource.resource_name,
             resource.configuration_keys,

@@ -40,8 +40,11 @@ def handle(
     """Answer at once, or make the topic first."""
     if request.key_type == GROUP:
         context.broker.groups.expect_members()
-    if request.key_type == GROUP and is_first_use(context, OFFSETS_TOPIC):
-        return after_creation(context, OFFSETS_TOPIC, lambda: _answer(request, context))
+    if request.key_type == GROUP and is_first_use(context.broker.metadata, OFFSETS_TOPIC):
+        broker = context.broker
+        return after_creation(
+            broker.topics, OFFSETS_TOPIC, lambda: _answer(request, context), broker.log
+        )
     return _answer(request, context)
 
 

@@ -35,7 +35,7 @@ async def handle(
             lambda one: (one.resource_type, one.resource_name, _change(one, request.validate_only)),
         )
     )
-    outcomes = await alter_all(context.broker, changes)
+    outcomes = await alter_all(context.broker.settings, context.broker.turns, changes)
     make = partial(response, AlterConfigsResourceResponse)
     return IncrementalAlterConfigsResponse(
         responses=await context.broker.turns.run(each(outcomes, make))

@@ -32,8 +32,11 @@ def handle(
     request: JoinGroupRequest, context: RequestContext
 ) -> Answer | Coroutine[Any, Any, JoinGroupResponse]:
     """Join; answered when the rebalance is over."""
-    if is_first_use(context, OFFSETS_TOPIC):
-        return after_creation(context, OFFSETS_TOPIC, lambda: _join(request, context))
+    if is_first_use(context.broker.metadata, OFFSETS_TOPIC):
+        broker = context.broker
+        return after_creation(
+            broker.topics, OFFSETS_TOPIC, lambda: _join(request, context), broker.log
+        )
     return _join(request, context)
 
 

@@ -59,9 +59,13 @@ def _serve(request: OffsetCommitRequest, context: RequestContext) -> Steps[Answe
             _report(answers.values(), ErrorCode.INVALID_GROUP_ID)
             return response
         return _commit_to_registry(request.group_id, commits, answers, response, context)
-    if is_first_use(context, OFFSETS_TOPIC):
+    if is_first_use(context.broker.metadata, OFFSETS_TOPIC):
+        broker = context.broker
         return after_creation(
-            context, OFFSETS_TOPIC, lambda: _commit(request, commits, answers, response, context)
+            broker.topics,
+            OFFSETS_TOPIC,
+            lambda: _commit(request, commits, answers, response, context),
+            broker.log,
         )
     return _commit(request, commits, answers, response, context)
 

@@ -46,8 +46,11 @@ def handle(
     """Answer for every group asked about."""
     if context.api_version == 0:
         return _fetch_from_registry(request, context)
-    if is_first_use(context, OFFSETS_TOPIC):
-        return after_creation(context, OFFSETS_TOPIC, lambda: Sliced(_fetch_all(request, context)))
+    if is_first_use(context.broker.metadata, OFFSETS_TOPIC):
+        broker = context.broker
+        return after_creation(
+            broker.topics, OFFSETS_TOPIC, lambda: Sliced(_fetch_all(request, context)), broker.log
+        )
     return Sliced(_fetch_all(request, context))
 
 

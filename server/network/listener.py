@@ -23,6 +23,8 @@ ACCEPTS_AT_ONCE = 64
 ACCEPT_FAILED_PAUSE_MS = 100.0
 
 Process = Callable[[Connection, memoryview], Outcome]
+Tell = Callable[[str, Connection | None, str], None]
+"""Told of a connection that was accepted, refused or closed, and why."""
 
 
 class Population:
@@ -113,7 +115,7 @@ class Listener:
         population: Population,
         process: Process,
         clock: Clock,
-        on_event: Callable[[str, Connection | None, str], None],
+        on_event: Tell,
     ) -> None:
         self.name = name
         self.security_protocol = security_protocol

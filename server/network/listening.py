@@ -1,33 +1,36 @@
 """The listeners, and the limits of connections, that a broker's settings ask for."""
 
 import asyncio
-from typing import TYPE_CHECKING
 
+from barnabas.server.core.clock import Clock
 from barnabas.server.core.startup import StartFailed
 from barnabas.server.network.connection_quotas import Limits, ListenerLimits
-from barnabas.server.network.listener import Listener
+from barnabas.server.network.listener import Listener, Population, Process, Tell
 from barnabas.server.settings.config import BrokerConfig
 from barnabas.server.settings.endpoints import Endpoint
-
-if TYPE_CHECKING:
-    from barnabas.server.broker import Broker
 
 EVERY_INTERFACE = "0.0.0.0"
 
 
-def bind_listeners(broker: "Broker") -> None:
+def bind_listeners(
+    config: BrokerConfig,
+    bound: list[Listener],
+    population: Population,
+    process: Process,
+    clock: Clock,
+    tell: Tell,
+) -> None:
     """Bind all listeners; ports that were left to the system are known after this.
 
-    Those that are bound are in `broker.listeners`, also when another cannot be. Raises
-    StartFailed.
+    Those that are bound are in `bound`, also when another cannot be. Raises StartFailed.
     """
-    for endpoint in broker.config.endpoints:
+    for endpoint in config.endpoints:
         listener = Listener(
-            asyncio.get_running_loop(), endpoint.listener, endpoint.protocol, broker.population,
-            broker.dispatcher.process, broker.clock, broker.connection_event,
+            asyncio.get_running_loop(), endpoint.listener, endpoint.protocol, population,
+            process, clock, tell,
         )  # fmt: skip
         _bind(listener, endpoint)
-        broker.listeners.append(listener)
+        bound.append(listener)
 
 
 def _bind(listener: Listener, endpoint: Endpoint) -> None:

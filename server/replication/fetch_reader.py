@@ -20,9 +20,9 @@ from barnabas.server.core.errors import ApiError, code_of
 from barnabas.server.core.turns import Waiting
 from barnabas.server.network.read_ahead import ReadAhead
 from barnabas.server.replication.fetch_sessions import Key, Wanted
+from barnabas.server.replication.fetcher import replica_id_of
 from barnabas.server.replication.partition import READ_COMMITTED, Partition
 from barnabas.server.replication.replicas import Replicas
-from barnabas.server.requests.fetcher import replica_id_of
 from barnabas.storage.disk.open_files import ColdRead
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log.results import ReadBound

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from barnabas.server.core.errors import ApiError
-from barnabas.server.requests.fetcher import replica_id_of
+from barnabas.server.replication.fetcher import replica_id_of
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData

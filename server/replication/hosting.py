@@ -5,24 +5,72 @@ directories say when they fail. Here that reaches everybody who has to know: the
 requests that wait, the coordinators, the metadata that clients are answered from.
 """
 
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from barnabas.server.cluster.metadata import PartitionInfo, TopicInfo
+from barnabas.server.cluster.metadata import ClusterMetadata, PartitionInfo, TopicInfo
+from barnabas.server.cluster.topics import Topics
+from barnabas.server.core.clock import Clock
 from barnabas.server.core.collector import COLLECTOR
+from barnabas.server.core.delayed import Delayed
 from barnabas.server.core.topic_names import OFFSETS_TOPIC
+from barnabas.server.core.turns import Turns
+from barnabas.server.observing.logs import Log
+from barnabas.server.observing.metrics import Metrics
+from barnabas.server.replication.partition import Partition
+from barnabas.server.replication.replicas import Replicas
+from barnabas.server.settings.changes.topic_settings import TopicSettings
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.manager.data_directory import DataDirectory
+from barnabas.storage.manager.log_manager import LogManager
 
-if TYPE_CHECKING:
-    from barnabas.server.broker import Broker
+
+class Coordinators(Protocol):
+    """Who keeps what internal topics hold, and follows their leadership."""
+
+    def __contains__(self, topic: str) -> bool: ...
+    def topic_changed(
+        self, topic: TopicInfo, find: Callable[[str, int], Partition | None]
+    ) -> None: ...
+    def topic_deleted(self, topic: str) -> None: ...
+    def partition_lost(self, topic: str, index: int) -> None: ...
+
+
+class Groups(Protocol):
+    """Who keeps committed offsets of topics, until these are deleted."""
+
+    def topics_deleted(self, names: Iterable[str]) -> object: ...
+
+
+class Parts(Protocol):
+    """What of a broker has to do with its partitions, or has to know of them."""
+
+    broker_id: int
+    clock: Clock
+    disks: LogManager
+    fetches: Delayed
+    log: Log
+    metadata: ClusterMetadata
+    metrics: Metrics
+    produces: Delayed
+    replicas: Replicas
+    topic_settings: TopicSettings
+    topics: Topics
+    turns: Turns
+
+    @property
+    def coordinators(self) -> Coordinators: ...
+    @property
+    def groups(self) -> Groups: ...
+    def fail(self, reason: str) -> None: ...
 
 
 class Hosting:
     """Carries out changes on one broker; a `TopicSink`."""
 
-    def __init__(self, broker: "Broker") -> None:
+    def __init__(self, broker: Parts) -> None:
         self._broker = broker
         self._log = broker.log
         self._is_starting = True

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 from barnabas.server.network.connection import Connection
 from barnabas.server.network.principal import Principal
 from barnabas.server.requests.access import Operation, Resource, bits_of
+from barnabas.server.requests.services import Services
 from barnabas.wire.header import RequestHeader
 
 if TYPE_CHECKING:
-    from barnabas.server.broker import Broker
     from barnabas.server.requests.faults import Fault
 
 
 class RequestContext:
-    """One request's surroundings: the broker, the connection it came by, its header.
+    """One request's surroundings: the broker's services, the connection it came by, its header.
 
     And who asks, and what they may do.
     """
@@ -33,7 +33,7 @@ class RequestContext:
     received_ns: int
     request_bytes: int
 
-    def __init__(self, broker: "Broker", connection: Connection, header: RequestHeader) -> None:
+    def __init__(self, broker: Services, connection: Connection, header: RequestHeader) -> None:
         self.broker = broker
         self.connection = connection
         self.header = header

@@ -12,8 +12,8 @@ from time import perf_counter_ns
 from typing import Any, Final, NamedTuple
 
 from barnabas.server.observing.metrics import Metrics, RequestMetrics
+from barnabas.server.replication.fetcher import replica_id_of
 from barnabas.server.requests.context import RequestContext
-from barnabas.server.requests.fetcher import replica_id_of
 from barnabas.wire.api import ApiKey, api_name, response_class
 from barnabas.wire.arrays import Array
 from barnabas.wire.schema import Message, Struct

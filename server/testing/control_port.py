@@ -15,7 +15,7 @@ from typing import NoReturn
 from barnabas.server.core.startup import StartFailed
 from barnabas.server.observing.http import HttpRequest, HttpResponse, HttpServer
 from barnabas.server.observing.http_guard import our_hosts_only
-from barnabas.server.observing.sources import Scrape
+from barnabas.server.observing.scrape import Scrape
 from barnabas.server.testing.commands import perform
 from barnabas.server.testing.host import Host
 from barnabas.server.testing.refusals import BadCommand, Refusal

@@ -5,7 +5,6 @@ has told them. Codes and most of the words are those of Kafka's ZkAdminManager.
 """
 
 from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING
 
 from barnabas.server.core.errors import ApiError
 from barnabas.server.settings.changes.alterations import (
@@ -24,14 +23,12 @@ from barnabas.server.settings.changes.resources import (
     broker_path,
     topic_path,
 )
+from barnabas.server.settings.changes.services import SettingsServices
 from barnabas.server.settings.changes.topic_settings import check_topic_settings
 from barnabas.server.settings.names import ConfigError, base_name
 from barnabas.server.settings.table import settings
 from barnabas.storage.log_config import SETTINGS as LOG_SETTINGS
 from barnabas.wire.error_codes import ErrorCode
-
-if TYPE_CHECKING:
-    from barnabas.server.broker import Broker
 
 
 class Change:
@@ -61,54 +58,56 @@ class Change:
         return result
 
 
-async def alter_resource(broker: "Broker", type_number: int, name: str, change: Change) -> None:
+async def alter_resource(
+    services: SettingsServices, type_number: int, name: str, change: Change
+) -> None:
     """Alter one resource's settings; raises ApiError."""
     check_alterations(change.alterations)
     if type_number == ResourceType.TOPIC:
-        await _alter_topic(broker, name, change)
+        await _alter_topic(services, name, change)
     elif type_number == ResourceType.BROKER:
-        await _alter_broker(broker, name, change)
+        await _alter_broker(services, name, change)
     elif type_number == ResourceType.BROKER_LOGGER and not change.replaces:
-        _alter_loggers(broker, name, change)
+        _alter_loggers(services, name, change)
     else:
         raise ApiError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {type_number}")
 
 
-async def _alter_topic(broker: "Broker", name: str, change: Change) -> None:
+async def _alter_topic(services: SettingsServices, name: str, change: Change) -> None:
     if not name:
         raise ApiError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
-    if name not in broker.metadata.topics:
+    if name not in services.topics:
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
 
     def altered_settings(own: dict[str, str]) -> dict[str, str]:
         wanted = change.topic(own)
-        check_topic_settings(wanted, broker.config)
+        check_topic_settings(wanted, services.config)
         return wanted
 
-    await _alter(broker, topic_path(name), altered_settings, change.validate_only)
+    await _alter(services, topic_path(name), altered_settings, change.validate_only)
 
 
-async def _alter_broker(broker: "Broker", name: str, change: Change) -> None:
+async def _alter_broker(services: SettingsServices, name: str, change: Change) -> None:
     broker_id = None if name == CLUSTER_DEFAULT else broker_id_of(name)
-    if broker_id not in (None, broker.broker_id):
+    if broker_id not in (None, services.broker_id):
         raise ApiError(
             ErrorCode.INVALID_REQUEST,
-            f"Unexpected broker id, expected {broker.broker_id}, but received {name}",
+            f"Unexpected broker id, expected {services.broker_id}, but received {name}",
         )
 
     def altered_settings(own: dict[str, str]) -> dict[str, str]:
         wanted = change.broker(own)
         try:
             if broker_id is None:
-                broker.config.check_dynamic(default=wanted)
+                services.config.check_dynamic(default=wanted)
             else:
-                broker.config.check_dynamic(broker=wanted)
+                services.config.check_dynamic(broker=wanted)
         except ConfigError as error:
             raise ApiError(ErrorCode.INVALID_REQUEST, str(error)) from None
         _refuse_secrets(wanted)
         return wanted
 
-    await _alter(broker, broker_path(broker_id), altered_settings, change.validate_only)
+    await _alter(services, broker_path(broker_id), altered_settings, change.validate_only)
 
 
 def _refuse_secrets(wanted: Mapping[str, str]) -> None:
@@ -121,11 +120,11 @@ def _refuse_secrets(wanted: Mapping[str, str]) -> None:
             )
 
 
-def _alter_loggers(broker: "Broker", name: str, change: Change) -> None:
-    if broker_id_of(name) != broker.broker_id:
+def _alter_loggers(services: SettingsServices, name: str, change: Change) -> None:
+    if broker_id_of(name) != services.broker_id:
         raise ApiError(
             ErrorCode.INVALID_REQUEST,
-            f"Unexpected node id. Expected {broker.broker_id}, but received {name}",
+            f"Unexpected node id. Expected {services.broker_id}, but received {name}",
         )
     for _, operation, _ in change.alterations:
         if operation in (Operation.APPEND, Operation.SUBTRACT):
@@ -138,25 +137,25 @@ def _alter_loggers(broker: "Broker", name: str, change: Change) -> None:
         name: None if operation == Operation.DELETE else value
         for name, operation, value in change.alterations
     }
-    broker.log_levels.check(levels)
+    services.log_levels.check(levels)
     if not change.validate_only:
-        broker.log_levels.change(levels)
+        services.log_levels.change(levels)
 
 
 async def _alter(
-    broker: "Broker",
+    services: SettingsServices,
     path: str,
     altered_settings: Callable[[dict[str, str]], dict[str, str]],
     validate_only: bool,
 ) -> None:
     """Judge and write; judged anew where another broker has changed the same meanwhile."""
-    configs = broker.registry.configs
+    configs = services.stored
     if validate_only:
         altered_settings(await configs.read(path))
         return
     await configs.update(path, altered_settings)
     await configs.notify(path)
-    await broker.live_settings.catch_up()
+    await services.live.catch_up()
 
 
 def _topic_list(name: str) -> Collection[str] | None:

@@ -1,7 +1,6 @@
 """Every setting of a resource, its value and where that comes from."""
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 from barnabas.server.core.errors import ApiError
 from barnabas.server.core.topic_names import name_fault
@@ -11,6 +10,7 @@ from barnabas.server.settings.changes.resources import (
     broker_id_of,
     resource_type,
 )
+from barnabas.server.settings.changes.services import SettingsServices
 from barnabas.server.settings.describe import (
     ConfigEntry,
     describe_broker,
@@ -19,52 +19,49 @@ from barnabas.server.settings.describe import (
 )
 from barnabas.wire.error_codes import ErrorCode
 
-if TYPE_CHECKING:
-    from barnabas.server.broker import Broker
-
 Names = Collection[str] | None
 
 
 async def describe_resource(
-    broker: "Broker", type_number: int, name: str, names: Names
+    services: SettingsServices, type_number: int, name: str, names: Names
 ) -> list[ConfigEntry]:
     """The settings of a resource; `names` None or empty means all of them. Raises ApiError."""
     match resource_type(type_number):
         case ResourceType.TOPIC:
-            return await _topic(broker, name, names)
+            return await _topic(services, name, names)
         case ResourceType.BROKER:
-            return _broker(broker, name, names)
+            return _broker(services, name, names)
         case ResourceType.BROKER_LOGGER:
-            return _loggers(broker, name, names)
+            return _loggers(services, name, names)
     raise ApiError(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {type_number}")
 
 
-async def _topic(broker: "Broker", name: str, names: Names) -> list[ConfigEntry]:
+async def _topic(services: SettingsServices, name: str, names: Names) -> list[ConfigEntry]:
     if (fault := name_fault(name)) is not None:
         raise fault
-    if name not in broker.metadata.topics:
+    if name not in services.topics:
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    own = await broker.topic_settings.read_own(name)
-    return describe_topic(broker.config, own, names)
+    own = await services.topic_settings.read_own(name)
+    return describe_topic(services.config, own, names)
 
 
-def _broker(broker: "Broker", name: str, names: Names) -> list[ConfigEntry]:
+def _broker(services: SettingsServices, name: str, names: Names) -> list[ConfigEntry]:
     if name == CLUSTER_DEFAULT:
-        return describe_cluster_default(broker.config, names)
-    _require_this_broker(broker, name, " or empty string, but")
-    return describe_broker(broker.config, names)
+        return describe_cluster_default(services.config, names)
+    _require_this_broker(services, name, " or empty string, but")
+    return describe_broker(services.config, names)
 
 
-def _loggers(broker: "Broker", name: str, names: Names) -> list[ConfigEntry]:
+def _loggers(services: SettingsServices, name: str, names: Names) -> list[ConfigEntry]:
     if not name:
         raise ApiError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
-    _require_this_broker(broker, name, " but")
-    return broker.log_levels.describe(names)
+    _require_this_broker(services, name, " but")
+    return services.log_levels.describe(names)
 
 
-def _require_this_broker(broker: "Broker", name: str, but: str) -> None:
-    if broker_id_of(name, "Broker") != broker.broker_id:
+def _require_this_broker(services: SettingsServices, name: str, but: str) -> None:
+    if broker_id_of(name, "Broker") != services.broker_id:
         raise ApiError(
             ErrorCode.INVALID_REQUEST,
-            f"Unexpected broker id, expected {broker.broker_id}{but} received {name}",
+            f"Unexpected broker id, expected {services.broker_id}{but} received {name}",
         )

@@ -9,15 +9,19 @@ and DynamicBrokerConfig.
 
 import asyncio
 import functools
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
+from barnabas.server.core.clock import Clock
+from barnabas.server.observing.logs import Log
 from barnabas.server.registry.configs import BROKERS, TOPICS
+from barnabas.server.registry.registry import Registry
 from barnabas.server.registry.znodes.store import SessionState, WatchEvent, ZnodeError
 from barnabas.server.settings.changes.resources import broker_path
+from barnabas.server.settings.changes.topic_settings import TopicSettings
+from barnabas.server.settings.config import BrokerConfig
 from barnabas.server.settings.topics import TOPIC_SETTINGS
-
-if TYPE_CHECKING:
-    from barnabas.server.broker import Broker
+from barnabas.storage.manager.log_manager import LogManager
+from barnabas.storage.manager.managed_log import ManagedLog
 
 LOOK_AGAIN_MS = 1_000
 INHERITED = frozenset(name for topic in TOPIC_SETTINGS.values() for name, _ in topic.broker)
@@ -27,9 +31,26 @@ INHERITED = frozenset(name for topic in TOPIC_SETTINGS.values() for name, _ in t
 class LiveSettings:
     """The settings of one broker that the registry decides."""
 
-    def __init__(self, broker: "Broker") -> None:
-        self._broker = broker
-        self._log = broker.logs.room("settings")
+    def __init__(
+        self,
+        broker_id: int,
+        registry: Registry,
+        config: BrokerConfig,
+        topic_settings: TopicSettings,
+        logs_of: Callable[[str], Iterable[ManagedLog] | None],
+        all_logs: LogManager,
+        clock: Clock,
+        log: Log,
+    ) -> None:
+        """`logs_of` are a topic's logs here; None: there is no such topic."""
+        self._broker_id = broker_id
+        self._registry = registry
+        self._config = config
+        self._topic_settings = topic_settings
+        self._logs_of = logs_of
+        self._all_logs = all_logs
+        self._clock = clock
+        self._log = log
         self._pass: asyncio.Task[None] | None = None
         self._is_stopped = False
         self._watch_is_lost = False
@@ -42,10 +63,10 @@ class LiveSettings:
 
         Topics' settings are read by whoever opens their logs.
         """
-        self._broker.registry.store.on_session(self._session_changed)
-        await self._broker.registry.configs.changed(self._notified)
+        self._registry.store.on_session(self._session_changed)
+        await self._registry.configs.changed(self._notified)
         await self._apply_broker(None)
-        await self._apply_broker(self._broker.broker_id)
+        await self._apply_broker(self._broker_id)
 
     async def catch_up(self) -> None:
         """Apply every change that has been notified of by now."""
@@ -82,13 +103,13 @@ class LiveSettings:
     async def _apply_changes(self, previous: asyncio.Task[None] | None, watches: bool) -> None:
         if previous is not None and not previous.done():
             await asyncio.wait([previous])
-        configs = self._broker.registry.configs
+        configs = self._registry.configs
         try:
             changed = await configs.changed(self._notified if watches else None)
             self._to_apply.update(dict.fromkeys(changed))
             await self._apply_each()
             if watches:
-                await configs.purge_changes(self._broker.clock.now_ms())
+                await configs.purge_changes(self._clock.now_ms())
         except Exception as error:
             self._failed("changed settings cannot be read", error)
 
@@ -109,7 +130,7 @@ class LiveSettings:
             self._log.unexpected(what, error, **facts)
         if not self._looks_again:
             self._looks_again = True
-            self._broker.clock.call_later(LOOK_AGAIN_MS, self._look_again)
+            self._clock.call_later(LOOK_AGAIN_MS, self._look_again)
 
     async def _apply(self, entity_path: str) -> None:
         kind, _, name = entity_path.partition("/")
@@ -117,28 +138,23 @@ class LiveSettings:
             await self._apply_topic(name)
         elif entity_path == broker_path(None):
             await self._apply_broker(None)
-        elif kind == BROKERS and name == str(self._broker.broker_id):
-            await self._apply_broker(self._broker.broker_id)
+        elif kind == BROKERS and name == str(self._broker_id):
+            await self._apply_broker(self._broker_id)
 
     async def _apply_topic(self, name: str) -> None:
-        broker = self._broker
-        topic = broker.metadata.topics.get(name)
-        if topic is None:
+        if self._logs_of(name) is None:
             return
-        config = await broker.topic_settings.read(name)
-        for info in topic.partitions:
-            partition = broker.replicas.find(name, info.index)
-            if partition is not None:
-                partition.log.update_config(config)
+        config = await self._topic_settings.read(name)
+        for log in self._logs_of(name) or ():
+            log.update_config(config)
         self._log.info("a topic's settings changed", topic=name)
 
     async def _apply_broker(self, broker_id: int | None) -> None:
-        broker = self._broker
-        stored = await broker.registry.configs.read(broker_path(broker_id))
+        stored = await self._registry.configs.read(broker_path(broker_id))
         if broker_id is None:
-            changed = broker.config.set_dynamic(default=stored)
+            changed = self._config.set_dynamic(default=stored)
         else:
-            changed = broker.config.set_dynamic(broker=stored)
+            changed = self._config.set_dynamic(broker=stored)
         if changed:
             self._log.info("settings changed", names=",".join(sorted(changed)))
         if changed & INHERITED:
@@ -146,6 +162,6 @@ class LiveSettings:
 
     async def _apply_all_topics(self) -> None:
         """A setting changed that topics inherit."""
-        config_of = functools.cache(await self._broker.topic_settings.read_all())
-        for log in self._broker.disks:
+        config_of = functools.cache(await self._topic_settings.read_all())
+        for log in self._all_logs:
             log.update_config(config_of(log.partition.topic))

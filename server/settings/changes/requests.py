@@ -2,15 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from barnabas.server.core.errors import REFUSALS, ApiError, code_of, message_of
+from barnabas.server.core.turns import Turns
 from barnabas.server.settings.changes.alter import Change, alter_resource
+from barnabas.server.settings.changes.services import SettingsServices
 from barnabas.wire.error_codes import ErrorCode
-
-if TYPE_CHECKING:
-    from barnabas.server.broker import Broker
-
 
 Response = TypeVar("Response")
 
@@ -31,17 +29,19 @@ class Outcome(NamedTuple):
     resource_name: str
 
 
-async def alter_all(broker: "Broker", changes: Sequence[tuple[int, str, Change]]) -> list[Outcome]:
+async def alter_all(
+    services: SettingsServices, turns: Turns, changes: Sequence[tuple[int, str, Change]]
+) -> list[Outcome]:
     """Alter (type, name, change) one after the other; those named twice are refused."""
     named = Counter((kind, name) for kind, name, _ in changes)
     outcomes = []
-    pauses = broker.turns.pauses()
+    pauses = turns.pauses()
     for kind, name, change in changes:
         await pauses.pause()
         try:
             if named[kind, name] > 1:
                 raise ApiError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
-            await alter_resource(broker, kind, name, change)
+            await alter_resource(services, kind, name, change)
         except REFUSALS as error:
             outcomes.append(Outcome(code_of(error), message_of(error), kind, name))
         else:

@@ -10,7 +10,6 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from barnabas.server.broker import Broker
-from barnabas.server.observing.sources import observe, serve_observations
 from barnabas.server.settings.config import load_config
 from barnabas.server.testing.broker import Broker as ServedBroker
 from barnabas.wire.messages.api_versions import ApiVersionsRequest
@@ -38,13 +37,10 @@ def _with_broker(folder: Path, scrape: Callable[[Broker, int], Awaitable[None]])
         )
         broker = Broker(config)
         await broker.start()
-        observe(broker)
-        http = await serve_observations(broker)
-        assert http is not None
+        assert broker.http is not None
         try:
-            await scrape(broker, http.port)
+            await scrape(broker, broker.http.port)
         finally:
-            await http.stop()
             await broker.stop()
 
     asyncio.run(run())
@@ -105,6 +101,9 @@ def test_health_tells_who_and_how(folder: Path) -> None:
 def test_without_a_port_nothing_is_served(folder: Path) -> None:
     async def run() -> None:
         config = load_config(overrides={"log.dirs": folder, "barnabas.log.level": "error"})
-        assert await serve_observations(Broker(config)) is None
+        broker = Broker(config)
+        await broker.start()
+        assert broker.http is None
+        await broker.stop()
 
     asyncio.run(run())

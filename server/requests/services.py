@@ -1,0 +1,57 @@
+"""What handlers may ask of a broker: the parts that requests are served with.
+
+A handler gets them by `RequestContext.broker`, and hands on what a domain object needs, not all.
+"""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from barnabas.server.cluster.controller import Controller
+from barnabas.server.cluster.features import Features
+from barnabas.server.cluster.metadata import ClusterMetadata
+from barnabas.server.cluster.producer_ids import ProducerIdPool
+from barnabas.server.cluster.topics import Topics
+from barnabas.server.core.clock import Clock
+from barnabas.server.core.delayed import Delayed
+from barnabas.server.core.turns import Turns
+from barnabas.server.groups.coordinator import GroupCoordinator
+from barnabas.server.network.listener import Population
+from barnabas.server.observing.logs import Log
+from barnabas.server.observing.metrics import Metrics
+from barnabas.server.registry.registry import Registry
+from barnabas.server.replication.fetch_sessions import FetchSessions
+from barnabas.server.replication.replicas import Replicas
+from barnabas.server.requests.access import Authorizer
+from barnabas.server.settings.changes.services import SettingsServices
+from barnabas.server.settings.config import BrokerConfig
+from barnabas.storage.manager.log_manager import LogManager
+from barnabas.wire.api import ApiKey
+
+
+class Services(Protocol):
+    """One broker, as its handlers see it."""
+
+    authorizer: Authorizer
+    broker_id: int
+    clock: Clock
+    config: BrokerConfig
+    controller: Controller
+    disks: LogManager
+    features: Features
+    fetch_sessions: FetchSessions
+    fetches: Delayed
+    groups: GroupCoordinator
+    log: Log
+    metadata: ClusterMetadata
+    metrics: Metrics
+    population: Population
+    producer_ids: ProducerIdPool
+    produces: Delayed
+    registry: Registry
+    replicas: Replicas
+    settings: SettingsServices
+    topics: Topics
+    turns: Turns
+
+    @property
+    def advertised_versions(self) -> Mapping[ApiKey, tuple[int, int]]: ...
