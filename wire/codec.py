@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 from construct import Construct
 
 from barnabas.wire.compiler import MAX_ELEMENTS, BuildEmitter, ParseEmitter
-from barnabas.wire.errors import Malformed, Truncated
+from barnabas.wire.errors import ENDS_INSIDE_FIELD, Malformed, Truncated
 
 if TYPE_CHECKING:
     Base = Construct[Any, Any]
@@ -58,7 +58,7 @@ def take(stream: IO[bytes], count: int, path: str) -> bytes:
     """Exactly `count` bytes of the stream, or Truncated."""
     data = stream.read(count)
     if len(data) < count:
-        raise Truncated("the bytes end inside a field", path)
+        raise Truncated(ENDS_INSIDE_FIELD, path)
     return data
 
 

@@ -20,7 +20,14 @@ from collections.abc import Callable, Generator, Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
-from barnabas.wire.errors import Malformed, ProtocolError, Truncated, UnsupportedVersion
+from barnabas.wire.errors import (
+    ENDS_INSIDE_FIELD,
+    NOT_UTF8,
+    Malformed,
+    ProtocolError,
+    Truncated,
+    UnsupportedVersion,
+)
 from barnabas.wire.varint import read_uvarint, write_uvarint
 
 # One frame may build this many array elements, all arrays together: a frame of tiny structs
@@ -34,9 +41,9 @@ STEP_BYTES = 4096
 
 PARSE_FAULTS = [
     "except (IndexError, struct_error):",
-    "    raise Truncated('the bytes end inside a field') from None",
+    f"    raise Truncated({ENDS_INSIDE_FIELD!r}) from None",
     "except UnicodeDecodeError:",
-    "    raise Malformed('text that is not UTF-8') from None",
+    f"    raise Malformed({NOT_UTF8!r}) from None",
 ]
 BUILD_FAULTS = [
     "except (struct_error, TypeError, AttributeError, ValueError, OverflowError) as error:",

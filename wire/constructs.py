@@ -13,9 +13,7 @@ from construct import Construct, ConstructError, SizeofError, StreamError
 
 from barnabas.wire.codec import Codec, Context
 from barnabas.wire.compiler import BuildEmitter, ParseEmitter
-from barnabas.wire.errors import Malformed, Truncated
-
-END = "the bytes end inside a field"
+from barnabas.wire.errors import ENDS_INSIDE_FIELD, Malformed, Truncated
 
 
 class Foreign(Codec):
@@ -39,7 +37,7 @@ class Foreign(Codec):
         try:
             return self.construct.parse_stream(stream)
         except StreamError:
-            raise Truncated(END, path) from None
+            raise Truncated(ENDS_INSIDE_FIELD, path) from None
         except (ConstructError, ValueError) as error:
             raise Malformed(reason_of(error), path) from None
 

@@ -1,5 +1,10 @@
 """The three ways in which bytes can fail to be a message. Nothing else ever leaves `wire`."""
 
+from typing import Final
+
+ENDS_INSIDE_FIELD: Final = "the bytes end inside a field"
+NOT_UTF8: Final = "text that is not UTF-8"
+
 
 class ProtocolError(Exception):
     """Bytes that are no message, or a value that has no bytes.

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Final
 
 from barnabas.wire.api import FLEXIBLE_SINCE, ApiKey
-from barnabas.wire.errors import Malformed, ProtocolError, Truncated
+from barnabas.wire.errors import ENDS_INSIDE_FIELD, NOT_UTF8, Malformed, ProtocolError, Truncated
 from barnabas.wire.tags import RawTag, skip_tags, write_tags
 
 _HEAD: Final = struct.Struct(">hhi")
@@ -82,11 +82,11 @@ def parse_request_header(frame: memoryview) -> tuple[RequestHeader, int]:
     if length >= 0:
         pos += length
         if pos > len(frame):
-            raise Truncated("the bytes end inside a field", "client_id")
+            raise Truncated(ENDS_INSIDE_FIELD, "client_id")
         try:
             client_id = str(frame[10:pos], "utf-8")
         except UnicodeDecodeError:
-            raise Malformed("text that is not UTF-8", "client_id") from None
+            raise Malformed(NOT_UTF8, "client_id") from None
     if api_version < _FLEXIBLE.get(api_key, _NEVER):
         return RequestHeader(api_key, api_version, correlation_id, client_id), pos
     if pos < len(frame) and frame[pos] == 0:

@@ -7,7 +7,7 @@ from construct import Adapter, Bytes, FormatField, FormatFieldError, StreamError
 
 from barnabas.wire.codec import Codec, Context
 from barnabas.wire.compiler import BuildEmitter, ParseEmitter
-from barnabas.wire.errors import Malformed, ProtocolError, Truncated
+from barnabas.wire.errors import ENDS_INSIDE_FIELD, Malformed, ProtocolError, Truncated
 from barnabas.wire.uuids import Uuid
 from barnabas.wire.varint import LONGEST_BYTES, read_uvarint, write_uvarint
 
@@ -34,7 +34,7 @@ class Fixed(Codec, Format):
         try:
             return FormatField._parse(self, stream, context, path)
         except StreamError:
-            raise Truncated("the bytes end inside a field", path) from None
+            raise Truncated(ENDS_INSIDE_FIELD, path) from None
 
     def _build(self, obj: Any, stream: IO[bytes], context: Context, path: str) -> Any:
         try:
@@ -63,7 +63,7 @@ class UuidCodec(Codec, SixteenBytes):
         try:
             return Adapter._parse(self, stream, context, path)
         except StreamError:
-            raise Truncated("the bytes end inside a field", path) from None
+            raise Truncated(ENDS_INSIDE_FIELD, path) from None
 
     def _build(self, obj: Any, stream: IO[bytes], context: Context, path: str) -> Any:
         try:

@@ -11,7 +11,7 @@ from typing import IO, Any, Self
 
 from barnabas.wire.codec import Codec, Context, take
 from barnabas.wire.compiler import BuildEmitter, ParseEmitter
-from barnabas.wire.errors import Malformed, ProtocolError, Truncated
+from barnabas.wire.errors import ENDS_INSIDE_FIELD, NOT_UTF8, Malformed, ProtocolError, Truncated
 from barnabas.wire.primitives import UVARINT
 from barnabas.wire.varint import read_uvarint, write_uvarint
 
@@ -21,7 +21,6 @@ RecordsSource = Sized  # what a response's may be when written: bytes, or a slic
 LONGEST_TEXT_BYTES = 32_767
 NULL = "null where none may be"
 LONG_TEXT = "text of more than 32,767 bytes"
-END = "the bytes end inside a field"
 
 
 def read_text_length(buf: memoryview, pos: int) -> tuple[int, int]:
@@ -41,7 +40,7 @@ def write_text_length(out: bytearray, length: int) -> None:
 
 def fault_of_length(length: int) -> ProtocolError:
     """What is wrong with a length that is negative or larger than the rest of the frame."""
-    return Malformed(NULL) if length < 0 else Truncated(END)
+    return Malformed(NULL) if length < 0 else Truncated(ENDS_INSIDE_FIELD)
 
 
 class Prefixed(Codec):
@@ -178,7 +177,7 @@ class StringCodec(Prefixed):
         try:
             return data.decode()
         except UnicodeDecodeError:
-            raise Malformed("text that is not UTF-8", path) from None
+            raise Malformed(NOT_UTF8, path) from None
 
     def to_bytes(self, value: Any, path: str) -> bytes:
         try:

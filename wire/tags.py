@@ -7,7 +7,7 @@ order, and written back.
 from collections.abc import Sequence
 
 from barnabas.wire.compiler import MAX_TAGS
-from barnabas.wire.errors import Malformed, Truncated
+from barnabas.wire.errors import ENDS_INSIDE_FIELD, Malformed, Truncated
 from barnabas.wire.varint import read_uvarint, write_uvarint
 
 RawTag = tuple[int, bytes]
@@ -23,7 +23,7 @@ def read_tag_head(buf: memoryview, pos: int, last: int) -> tuple[int, int, int]:
     if tag <= last:
         raise Malformed(ORDER)
     if pos + size > len(buf):
-        raise Truncated("the bytes end inside a field")
+        raise Truncated(ENDS_INSIDE_FIELD)
     return tag, pos, pos + size
 
 
