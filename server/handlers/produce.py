@@ -8,7 +8,6 @@
 * v13: topics by id (KIP-516).
 """
 
-from collections.abc import Hashable
 from functools import partial
 from typing import Final
 
@@ -20,6 +19,7 @@ from barnabas.server.core.turns import Sliced
 from barnabas.server.handlers import Versions
 from barnabas.server.network.outcomes import Close
 from barnabas.server.replication.partition import Partition
+from barnabas.server.replication.unsettled_appends import UnsettledAppends
 from barnabas.server.requests.context import RequestContext
 from barnabas.storage.append.rules import ValidatedRecords
 from barnabas.storage.errors import (
@@ -282,50 +282,23 @@ def _when_settled(
     response: ProduceResponse, appended: Appended, request: ProduceRequest, context: RequestContext
 ) -> Wait[Silent]:
     """Wait until every append is flushed and replicated as promised, at most `timeout_ms`."""
-    acks = request.acks
-    unsettled: dict[Hashable, tuple[Partition, int]] = {
-        p.key: (p, end) for p, _, end in appended if not p.is_settled(end, acks)
-    }
-
-    lost: dict[Hashable, ErrorCode] = {}
-
-    def is_ready(key: Hashable) -> bool:
-        # Only the partition that changed is asked, however many the request has.
-        found = unsettled.get(key)
-        if found is not None:
-            partition, end = found
-            if not partition.is_leader:
-                # By the time of the answer another topic may bear the name.
-                lost[partition.key] = _why_lost(partition, context)
-                del unsettled[key]
-            elif partition.is_settled(end, acks):
-                del unsettled[key]
-        return not unsettled
+    broker = context.broker
+    unsettled = UnsettledAppends(
+        broker.replicas, [(p, end) for p, _, end in appended], request.acks
+    )
 
     def answer() -> Silent:
         for partition, part, end in appended:
-            if partition.key in lost:  # also where it has been elected again since
-                part.error_code = int(lost[partition.key])
-            elif not partition.is_leader:
-                part.error_code = int(_why_lost(partition, context))
-            elif not partition.is_settled(end, acks):
-                part.error_code = int(ErrorCode.REQUEST_TIMED_OUT)
+            failure = unsettled.failure_of(partition, end)
+            if failure:
+                part.error_code = int(failure)
         return _unless_silent(response, request, context)
 
     for partition, _, end in appended:
         if partition.is_flush_due(end):
-            wake = partial(context.broker.produces.complete, partition.key)
-            context.broker.disks.flush(partition.log, wake)
-    return context.broker.produces.park(tuple(unsettled), request.timeout_ms, is_ready, answer)
-
-
-def _why_lost(partition: Partition, context: RequestContext) -> ErrorCode:
-    """What has become of a partition that is not led any more: moved, deleted or failed."""
-    try:
-        context.broker.replicas.require(partition.topic, partition.index)
-    except ApiError as error:
-        return error.code
-    return ErrorCode.NOT_LEADER_OR_FOLLOWER
+            wake = partial(broker.produces.complete, partition.key)
+            broker.disks.flush(partition.log, wake)
+    return broker.produces.park(unsettled.keys, request.timeout_ms, unsettled.is_ready, answer)
 
 
 def _unless_silent(
