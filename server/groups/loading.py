@@ -46,9 +46,13 @@ class Replay:
             self.malformed += 1
 
     def end_transaction(self, producer_id: int, is_commit: bool) -> None:
-        """A marker: the producer's offsets count, or never were."""
+        """A marker: the producer's offsets count, or never were.
+
+        Of a group that was deleted meanwhile, as when its last topic was, nothing is left.
+        """
         for group_id in self.open_transactions.pop(producer_id, ()):
-            self.offsets[group_id].end_transaction(producer_id, is_commit)
+            if group_id in self.offsets:
+                self.offsets[group_id].end_transaction(producer_id, is_commit)
 
     def _apply_offset(self, key: OffsetKey, record: Record, header: BatchHeader) -> None:
         offsets = self.offsets.get(key.group_id)

@@ -155,19 +155,42 @@ def test_transactions(world: World, outcome: str, committed: int) -> None:
     world.groups.commit_in_transaction(
         "g", Committer(), 5, 0, {("orders", 0): CommittedOffset(7)}, lambda _: None
     )
-    partition = world.replicas.require(OFFSETS_TOPIC, 0)
     if outcome != "open":
-        marker = build_end_transaction_marker(
-            EndTransactionMarker(outcome == "commit", 0), producer_id=5, producer_epoch=0,
-            timestamp_ms=world.clock.now_ms(),
-        )  # fmt: skip
-        partition.append(marker, 1, world.clock.now_ms(), origin=AppendOrigin.COORDINATOR)
+        end_transaction(world, 5, outcome == "commit")
     world.reload()
     assert world.committed() == committed
     assert world.group().offsets.is_unstable("orders", 0) == (outcome == "open")
     if outcome == "open":
         world.groups.end_transaction(5, [0], True)
         assert world.committed() == 7
+
+
+def end_transaction(world: World, producer_id: int, is_commit: bool) -> None:
+    """Write the marker that a transaction coordinator would."""
+    partition = world.replicas.require(OFFSETS_TOPIC, 0)
+    marker = build_end_transaction_marker(
+        EndTransactionMarker(is_commit, 0), producer_id=producer_id, producer_epoch=0,
+        timestamp_ms=world.clock.now_ms(),
+    )  # fmt: skip
+    partition.append(marker, 1, world.clock.now_ms(), origin=AppendOrigin.COORDINATOR)
+
+
+@pytest.mark.parametrize("is_commit", [True, False])
+def test_a_transaction_that_outlives_its_group(world: World, is_commit: bool) -> None:
+    """Its topic is deleted, and with the offsets the group: the marker comes behind that."""
+    client = Client(world)
+    stable(world, client)
+    client.leave()
+    for group in ("g", "simple"):
+        world.groups.commit_in_transaction(
+            group, Committer(), 5, 0, {("orders", 0): CommittedOffset(7)}, lambda _: None
+        )
+    world.groups.topics_deleted(["orders"])
+    end_transaction(world, 5, is_commit)
+    world.commit(4, topic="audit", group="other")
+    world.reload()
+    assert world.groups.describe("g") is None
+    assert world.committed("audit", group="other") == 4
 
 
 def test_damaged_and_strange_records_are_skipped(world: World) -> None:
