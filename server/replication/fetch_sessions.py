@@ -3,7 +3,8 @@
     request (session id, epoch)          answer
     (0, -1) or (id, -1)  full, no session (and close `id`)
     (0, 0)  or (id, 0)   full, opens a session if the cache has room (and closes `id`)
-    (id, n > 0)          incremental: the changes are applied to the kept partitions
+    (id, n > 0)          incremental: the changes are applied to the kept partitions; if they
+                         leave none, the session ends
     otherwise            FETCH_SESSION_ID_NOT_FOUND or INVALID_FETCH_SESSION_EPOCH
 
 A session by topic ids keeps the name that each id had, as Kafka's does, so that a topic that is
@@ -171,8 +172,11 @@ class FetchSessions:
         `asked` is what the request names (`wanted_of`).
         Raises ApiError for a session nobody knows or a wrong epoch.
         """
-        if request.session_epoch > INITIAL_EPOCH:
+        if request.session_epoch > INITIAL_EPOCH or request.session_epoch < FINAL_EPOCH:
             session = self._continue(request, by_id, asked, name_of, now_ms)
+            if not session.partitions:
+                self.close(session.session_id)
+                return None, asked, False
             return session, session.partitions, True
         self.close(request.session_id)
         if request.session_epoch == FINAL_EPOCH or not asked:
@@ -192,14 +196,12 @@ class FetchSessions:
         name_of: Callable[[Uuid], str | None],
         now_ms: float,
     ) -> Session:
-        session = self._sessions.get(request.session_id)
-        if session is None:
-            raise ApiError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
-        if session.by_id != by_id:
-            raise ApiError(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
-        if session.epoch != request.session_epoch:
-            raise ApiError(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
-        if len(asked) + len(session.partitions) > MOST_PARTITIONS:
+        session = self._require(request.session_id, request.session_epoch, by_id)
+        added = 0
+        for key in asked:
+            if key not in session.partitions:
+                added += 1
+        if added and not self._may_grow(session, added):
             self.close(session.session_id)  # as if it had been evicted: the client starts anew
             raise ApiError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
         for key, wanted in asked.items():
@@ -220,6 +222,23 @@ class FetchSessions:
         del self._sessions[session.session_id]
         self._sessions[session.session_id] = session
         return session
+
+    def _require(self, session_id: int, epoch: int, by_id: bool) -> Session:
+        """The session that a request goes on with. Raises ApiError."""
+        session = self._sessions.get(session_id)
+        if session is None:
+            raise ApiError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+        if session.epoch != epoch:
+            raise ApiError(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
+        if session.by_id != by_id:
+            raise ApiError(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
+        return session
+
+    def _may_grow(self, session: Session, added: int) -> bool:
+        """Whether there is room for so many more partitions, in it and in all together."""
+        if len(session.partitions) + added > MOST_PARTITIONS:
+            return False
+        return self.partition_count + added <= MOST_PARTITIONS_IN_ALL
 
     def _open(
         self, is_follower: bool, by_id: bool, partitions: dict[Key, Wanted], now_ms: float

@@ -78,6 +78,68 @@ def test_all_sessions_together_have_so_many_partitions() -> None:
     assert sessions.evicted_count == 1
 
 
+def test_sessions_that_grow_have_no_more_in_all_than_those_that_are_opened() -> None:
+    sessions = FetchSessions(lambda: 1000)
+    room_for = MOST_PARTITIONS_IN_ALL // MOST_PARTITIONS
+    opened = [begin(sessions, request(range(1))) for _ in range(room_for + 2)]
+    codes = []
+    for session in opened:
+        assert session is not None
+        try:
+            begin(sessions, request(range(MOST_PARTITIONS), (session.session_id, 1)))
+            codes.append(ErrorCode.NONE)
+        except ApiError as error:
+            codes.append(error.code)
+        assert sessions.partition_count <= MOST_PARTITIONS_IN_ALL
+    refused = ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert codes == [ErrorCode.NONE] * (room_for - 1) + [refused, refused, ErrorCode.NONE]
+
+
+def test_a_session_that_changes_what_it_has_does_not_grow() -> None:
+    sessions = FetchSessions(lambda: 10)
+    session = begin(sessions, request(range(MOST_PARTITIONS)))
+    assert session is not None
+    assert begin(sessions, request(range(MOST_PARTITIONS), (session.session_id, 1))) is session
+
+
+def test_a_session_that_has_forgotten_all_is_over() -> None:
+    """As in Kafka: the answer belongs to none, and the id is not known any more."""
+    sessions = FetchSessions(lambda: 10)
+    session = begin(sessions, request(range(2)))
+    assert session is not None
+    assert begin(sessions, request(range(0), (session.session_id, 1), range(2))) is None
+    assert len(sessions) == 0
+
+
+@pytest.mark.parametrize("epoch", [-2, -(2**31), 2, 2**31 - 1])
+def test_an_epoch_that_is_not_the_next_is_refused(epoch: int) -> None:
+    sessions = FetchSessions(lambda: 10)
+    session = begin(sessions, request(range(2)))
+    assert session is not None
+    for session_id, code in (
+        (session.session_id, ErrorCode.INVALID_FETCH_SESSION_EPOCH),
+        (0, ErrorCode.FETCH_SESSION_ID_NOT_FOUND),
+    ):
+        with pytest.raises(ApiError) as caught:
+            begin(sessions, request(range(2), (session_id, epoch)))
+        assert caught.value.code is code
+    assert list(sessions._sessions.values()) == [session]
+
+
+def test_a_wrong_epoch_is_told_before_a_change_to_topic_ids() -> None:
+    sessions = FetchSessions(lambda: 10)
+    session = begin(sessions, request(range(2)))
+    assert session is not None
+    for epoch, code in (
+        (9, ErrorCode.INVALID_FETCH_SESSION_EPOCH),
+        (1, ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR),
+    ):
+        asked = request(range(0), (session.session_id, epoch))
+        with pytest.raises(ApiError) as caught:
+            sessions.begin(asked, True, wanted_of(asked, True, nobody), nobody, 0)
+        assert caught.value.code is code
+
+
 def test_what_a_large_request_names_is_gathered_in_steps() -> None:
     asked = request(range(3_000))
     gathered = finished(wanted_in_steps(asked, False, nobody))
