@@ -9,6 +9,7 @@ import subprocess
 import sys
 import termios
 import time
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import IO
@@ -137,21 +138,33 @@ def test_a_reader_that_has_seen_enough(broker: Broker, tmp_path: Path) -> None:
     assert run.stderr == ""
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C ends children: a shell without job control has what it starts with & ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 def test_following_until_ctrl_c(broker: Broker) -> None:
     broker.create_topic("followed")
-    process = subprocess.Popen(
-        [*BARNABAS, "consume", "followed", "--follow", "--bootstrap", broker.bootstrap_servers],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    for word in ("first", "second"):
-        sent = subprocess.run(
-            [*BARNABAS, "produce", "followed", "--bootstrap", broker.bootstrap_servers],
-            input=f"{word}\n".encode(), capture_output=True, timeout=60,
-        )  # fmt: skip
-        assert sent.returncode == 0
-        assert line_of(process.stdout) == f"{word}\n".encode()
-    process.send_signal(signal.SIGINT)
-    printed, said = process.communicate(timeout=60)
+    command = [*BARNABAS, "consume", "followed", "--follow", "--bootstrap"]
+    with subprocess.Popen(
+        [*command, broker.bootstrap_servers], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        try:
+            for word in ("first", "second"):
+                sent = subprocess.run(
+                    [*BARNABAS, "produce", "followed", "--bootstrap", broker.bootstrap_servers],
+                    input=f"{word}\n".encode(), capture_output=True, timeout=60,
+                )  # fmt: skip
+                assert sent.returncode == 0
+                assert line_of(process.stdout) == f"{word}\n".encode()
+            process.send_signal(signal.SIGINT)
+            printed, said = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert (process.returncode, printed, said) == (130, b"", b"")
 
 
