@@ -386,7 +386,8 @@ class Dispatcher:
         self._say_unless_expected(route, context, error)
         code = code_of(error)
         message = message_of(error) if is_expected(error) else None
-        response = error_response(route.module, route.api_key, request, code, message)
+        version = context.header.api_version
+        response = error_response(route.module, route.api_key, version, request, code, message)
         if response is None:
             return Close(f"{route.api_key.name} cannot answer {code.name}")
         return response

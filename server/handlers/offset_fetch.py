@@ -243,11 +243,22 @@ def _old_offset(offsets: Mapping[int, int | None], index: int) -> OffsetFetchRes
 
 
 def refuse(request: OffsetFetchRequest, code: ErrorCode) -> OffsetFetchResponse:
-    """Every group answers the error."""
+    """Every group answers the error; before v2 there is only room for it with the partitions."""
+    refused = partial(_refused_partition, code)
     return OffsetFetchResponse(
         error_code=int(code),
+        topics=[
+            OffsetFetchResponseTopic(
+                name=topic.name, partitions=list(map(refused, topic.partition_indexes))
+            )
+            for topic in request.topics or []
+        ],
         groups=[
             OffsetFetchResponseGroup(group_id=group.group_id, error_code=int(code))
             for group in request.groups
         ],
     )
+
+
+def _refused_partition(code: ErrorCode, index: int) -> OffsetFetchResponsePartition:
+    return _as_old_partition(_without_offset(index, code))
