@@ -46,16 +46,12 @@ def _bind(listener: Listener, endpoint: Endpoint) -> None:
 
 def limits_of(config: BrokerConfig) -> Limits:
     """What bounds the connections."""
-    overrides = {}
-    for pair in filter(None, config.max_connections_per_ip_overrides.split(",")):
-        host, _, count = pair.strip().rpartition(":")
-        overrides[host] = int(count)
     return Limits(
         max_frame_bytes=config.socket_request_max_bytes,
         max_connections=config.max_connections,
         max_creation_rate=config.max_connection_creation_rate,
         max_connections_per_ip=config.max_connections_per_ip,
-        per_ip_overrides=overrides,
+        per_ip_overrides=config.connections_per_ip,
         listeners={each.listener: _of_listener(config, each.listener) for each in config.endpoints},
         inter_broker_listener=config.inter_broker_listener,
         rate_windows=config.quota_window_num,

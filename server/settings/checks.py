@@ -21,6 +21,7 @@ from barnabas.storage.message_format import magic_of
 Complaint = tuple[str, str]  # the setting to name, and what is wrong with it
 
 _RELEASE = re.compile(r"\d+(\.\d+)+", re.ASCII)
+_COUNT = re.compile(r"\d{1,9}", re.ASCII)
 _MIN_CLEANER_BYTES = 1 << 20
 
 
@@ -58,6 +59,18 @@ def inter_broker_listener_of(config: TypedSettings) -> str:
     """The name of the listener that brokers use among themselves."""
     name = config.inter_broker_listener_name or config.security_inter_broker_protocol
     return name.upper()
+
+
+def connections_per_ip_of(config: TypedSettings) -> dict[str, int]:
+    """The limits of single addresses; raises ValueError with the reason."""
+    limits = {}
+    text = config.max_connections_per_ip_overrides
+    for pair in filter(None, (part.strip() for part in text.split(","))):
+        host, _, count = pair.rpartition(":")
+        if not host or not _COUNT.fullmatch(count):
+            raise ValueError(f"{pair} is not host:count")
+        limits[host] = int(count)
+    return limits
 
 
 def _protocols(config: TypedSettings) -> dict[str, str]:
@@ -161,10 +174,10 @@ def _network(config: TypedSettings) -> Iterator[Complaint]:
     overrides = config.max_connections_per_ip_overrides
     if config.max_connections_per_ip == 0 and not overrides:
         yield "max.connections.per.ip", "0 needs max.connections.per.ip.overrides beside it"
-    for pair in filter(None, (part.strip() for part in overrides.split(","))):
-        host, _, count = pair.rpartition(":")
-        if not host or not count.isdigit():
-            yield "max.connections.per.ip.overrides", f"{pair} is not host:count"
+    try:
+        connections_per_ip_of(config)
+    except ValueError as error:
+        yield "max.connections.per.ip.overrides", str(error)
 
 
 def _logs(config: TypedSettings) -> Iterator[Complaint]:

@@ -9,6 +9,7 @@ reads as typed attributes (`config.num_partitions`), which change in place when 
 layer does; `settings/describe.py` answers DescribeConfigs from the same layers.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from barnabas.server.settings.checks import (
     advertised_of,
     check_together,
+    connections_per_ip_of,
     data_dirs_of,
     inter_broker_listener_of,
     listeners_of,
@@ -33,6 +35,8 @@ from barnabas.storage.setting_types import InvalidSetting
 __all__ = ["BrokerConfig", "ConfigError", "load_config"]
 
 T = TypeVar("T")
+
+_FROM_4_ON = re.compile("[4-9]|[1-9][0-9]+")
 
 TYPED = {name: name.replace("_", ".") for name in TypedSettings.__annotations__}
 
@@ -117,6 +121,11 @@ class BrokerConfig(TypedSettings):
     def data_dirs(self) -> list[str]:
         """The data directories, each named once."""
         return data_dirs_of(self)
+
+    @property
+    def connections_per_ip(self) -> dict[str, int]:
+        """How many connections single addresses may have, where that is not what others may."""
+        return connections_per_ip_of(self)
 
     @property
     def log_config(self) -> LogConfig:
@@ -243,4 +252,4 @@ def _with_synonyms(static: Mapping[str, str], places: Mapping[str, str]) -> dict
 
 def _release_of(pose_as: str) -> int:
     major = pose_as.strip().split(".")[0]
-    return 4 if major.isdigit() and int(major) >= 4 else 3
+    return 4 if _FROM_4_ON.fullmatch(major) else 3

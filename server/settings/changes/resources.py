@@ -4,6 +4,7 @@ from enum import IntEnum
 
 from barnabas.server.core.errors import ApiError
 from barnabas.server.registry.configs import BROKERS, DEFAULT, TOPICS
+from barnabas.storage.setting_types import INT
 from barnabas.wire.error_codes import ErrorCode
 
 
@@ -43,11 +44,13 @@ def broker_path(broker_id: int | None) -> str:
 
 def broker_id_of(name: str, kind: str = "Node") -> int:
     """The broker id that a resource's name is; raises ApiError INVALID_REQUEST."""
-    if not name.removeprefix("-").isdecimal():
+    try:
+        broker_id: int = INT.parse(name)
+    except ValueError:
         raise ApiError(
             ErrorCode.INVALID_REQUEST, f"{kind} id must be an integer, but it is: {name}"
-        )
-    return int(name)
+        ) from None
+    return broker_id
 
 
 def _type_name(number: int) -> str:

@@ -100,6 +100,7 @@ def test_v0_says_what_is_a_default(client: RawClient, topic: str) -> None:
             "Unexpected broker id, expected 0 or empty string, but received 9",
         ),
         (BROKER, "x", 42, "Broker id must be an integer, but it is: x"),
+        (BROKER, "2147483648", 42, "Broker id must be an integer, but it is: 2147483648"),
         (LOGGER, "", 42, "Broker id must not be empty"),
         (LOGGER, "9", 42, "Unexpected broker id, expected 0 but received 9"),
         (0, "x", 42, "Unsupported resource type: UNKNOWN"),
@@ -116,6 +117,17 @@ def test_refusals(client: RawClient, kind: int, name: str, code: int, message: s
     (result,) = client.call(request, 4).results
     assert (result.error_code, result.error_message, result.configs) == (code, message, [])
     assert (result.resource_type, result.resource_name) == (kind, name)
+
+
+@pytest.mark.parametrize("name", ["9" * 5_000, "-" + "9" * 5_000, "\u0660", "0 ", "1_0"])
+def test_a_broker_id_is_a_number_that_can_be_one(client: RawClient, name: str) -> None:
+    for kind in (BROKER, LOGGER):
+        resource = DescribeConfigsResource(
+            resource_type=kind, resource_name=name, configuration_keys=None
+        )
+        (result,) = client.call(DescribeConfigsRequest(resources=[resource]), 4).results
+        assert result.error_code == 42
+        assert (result.error_message or "").startswith("Broker id must be an integer, but it is: ")
 
 
 def test_resources_are_answered_in_their_order(client: RawClient, topic: str) -> None:

@@ -112,6 +112,14 @@ def test_lists_grow_and_shrink(client: RawClient) -> None:
             "Unexpected node id. Expected 0, but received 9",
         ),
         (resource(LOGGER, "x", ("r", SET, "INFO")), 42, "Node id must be an integer, but it is: x"),
+        (
+            resource(LOGGER, "2147483648", ("root", SET, "INFO")), 42,
+            "Node id must be an integer, but it is: 2147483648",
+        ),
+        (
+            resource(4, "0", ("max.connections.per.ip.overrides", SET, "a:\u00b2")), 42,
+            "max.connections.per.ip.overrides=a:\u00b2: a:\u00b2 is not host:count",
+        ),
         (resource(16, "x", ("interval.ms", SET, "100")), 42, "Unknown resource type 16"),
         (resource(32, "g", ("a", SET, "b")), 42, "Unknown resource type 32"),
     ],

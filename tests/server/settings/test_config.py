@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.server.network.listening import limits_of
 from barnabas.server.settings.config import TYPED, BrokerConfig, ConfigError, load_config
 from barnabas.server.settings.table import settings
 from barnabas.server.settings.typed import TypedSettings
@@ -98,6 +99,10 @@ def test_values_of_python_types_are_written_as_kafka_reads_them() -> None:
          " max.connections.per.ip.overrides beside it"),
         ("max.connections.per.ip.overrides=a", "max.connections.per.ip.overrides=a: a is not"
          " host:count"),
+        (r"max.connections.per.ip.overrides=a:1,b:\u00b2", "max.connections.per.ip.overrides="
+         "a:1,b:\u00b2: b:\u00b2 is not host:count"),
+        (r"barnabas.pose.as=\u00b2", "barnabas.pose.as=\u00b2: must be a version of Kafka, as 3.9, or"
+         " empty"),
         ("replica.fetch.wait.max.ms=40000", "replica.fetch.wait.max.ms=40000: must not exceed"
          " replica.socket.timeout.ms (30000)"),
         ("group.consumer.session.timeout.ms=1", "group.consumer.session.timeout.ms=1: must lie"
@@ -124,6 +129,12 @@ def test_the_command_line_and_the_file_are_named_too(tmp_path: Path) -> None:
         load_config(overrides=["num.partitions=x"])
     with pytest.raises(ConfigError, match=r"gone\.properties cannot be read: No such file"):
         load_config([tmp_path / "gone.properties"])
+
+
+def test_single_addresses_have_limits_of_their_own() -> None:
+    config = load_config(overrides=["max.connections.per.ip.overrides=a:1, 127.0.0.9:20, ,"])
+    assert config.connections_per_ip == {"a": 1, "127.0.0.9": 20}
+    assert limits_of(config).per_ip_overrides == config.connections_per_ip
 
 
 def test_broker_id_and_node_id_are_one_setting() -> None:
