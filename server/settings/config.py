@@ -147,21 +147,33 @@ class BrokerConfig(TypedSettings):
         """Put dynamic layers in force (None leaves one as it is); the names whose value changed.
 
         Values that cannot be used are left out, as Kafka does with what it finds stored; use
-        `check_dynamic` before storing.
+        `check_dynamic` before storing. Raises ConfigError for values that contradict each other
+        or what is static; then nothing has changed.
         """
         before = {name: self.text(name) for name in self._dynamic_names(default, broker)}
+        kept = self.dynamic_default, self.dynamic_broker
         if default is not None:
             self.dynamic_default = self._usable(default)
         if broker is not None:
             self.dynamic_broker = self._usable(broker)
-        self._derived.clear()
         changed = {name for name, text in before.items() if self.text(name) != text}
-        for name in changed:
-            self.__dict__.pop(name.replace(".", "_"), None)
+        self._forget(changed)
+        try:
+            check_together(self, self.static, {})
+        except ConfigError:
+            self.dynamic_default, self.dynamic_broker = kept
+            self._forget(changed)
+            raise
         if changed:
             for watcher in tuple(self._watchers):
                 watcher(changed)
         return changed
+
+    def _forget(self, changed: Iterable[str]) -> None:
+        """What was read of these settings, and made of them, is read and made anew."""
+        self._derived.clear()
+        for name in changed:
+            self.__dict__.pop(name.replace(".", "_"), None)
 
     def check_dynamic(
         self,
@@ -178,7 +190,6 @@ class BrokerConfig(TypedSettings):
             self.dynamic_default if default is None else default,
             self.dynamic_broker if broker is None else broker,
         )
-        check_together(candidate, candidate.static, {})
 
     def on_change(self, watcher: Callable[[set[str]], object]) -> None:
         """Call `watcher(names)` after dynamic settings changed."""

@@ -19,6 +19,7 @@ from barnabas.server.registry.znodes.store import SessionState, WatchEvent, Znod
 from barnabas.server.settings.changes.resources import broker_path
 from barnabas.server.settings.changes.topic_settings import TopicSettings
 from barnabas.server.settings.config import BrokerConfig
+from barnabas.server.settings.names import ConfigError
 from barnabas.server.settings.topics import TOPIC_SETTINGS
 from barnabas.storage.manager.log_manager import LogManager
 from barnabas.storage.manager.managed_log import ManagedLog
@@ -79,7 +80,8 @@ class LiveSettings:
             self._pass.cancel()
 
     def _notified(self, _: WatchEvent) -> None:
-        self._begin_pass(watches=True)
+        if not self._is_stopped:
+            self._begin_pass(watches=True)
 
     def _session_changed(self, state: SessionState, _: int) -> None:
         """A session that ended took the watch along; what was written since is there to read."""
@@ -150,11 +152,16 @@ class LiveSettings:
         self._log.info("a topic's settings changed", topic=name)
 
     async def _apply_broker(self, broker_id: int | None) -> None:
-        stored = await self._registry.configs.read(broker_path(broker_id))
-        if broker_id is None:
-            changed = self._config.set_dynamic(default=stored)
-        else:
-            changed = self._config.set_dynamic(broker=stored)
+        path = broker_path(broker_id)
+        stored = await self._registry.configs.read(path)
+        try:
+            if broker_id is None:
+                changed = self._config.set_dynamic(default=stored)
+            else:
+                changed = self._config.set_dynamic(broker=stored)
+        except ConfigError as error:  # stored unchecked: by another release, or by a tool
+            self._log.error("stored settings cannot be in force", entity=path, why=error)
+            return
         if changed:
             self._log.info("settings changed", names=",".join(sorted(changed)))
         if changed & INHERITED:

@@ -101,8 +101,8 @@ def test_values_of_python_types_are_written_as_kafka_reads_them() -> None:
          " host:count"),
         (r"max.connections.per.ip.overrides=a:1,b:\u00b2", "max.connections.per.ip.overrides="
          "a:1,b:\u00b2: b:\u00b2 is not host:count"),
-        (r"barnabas.pose.as=\u00b2", "barnabas.pose.as=\u00b2: must be a version of Kafka, as 3.9, or"
-         " empty"),
+        (r"barnabas.pose.as=\u00b2", "barnabas.pose.as=\u00b2: must be a version of Kafka, as"
+         " 3.9, or empty"),
         ("replica.fetch.wait.max.ms=40000", "replica.fetch.wait.max.ms=40000: must not exceed"
          " replica.socket.timeout.ms (30000)"),
         ("group.consumer.session.timeout.ms=1", "group.consumer.session.timeout.ms=1: must lie"

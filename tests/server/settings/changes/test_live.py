@@ -82,6 +82,30 @@ def test_stored_nonsense_is_passed_over(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
+@pytest.mark.broker_says("stored settings cannot be in force entity=brokers/0")
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("max.connections.per.ip.overrides", "a"), ("listeners", "NOWHERE://:1")],
+)
+def test_stored_settings_that_contradict_others_stop_nobody(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    async def scenario() -> None:
+        ensemble = Ensemble(lambda: int(time.time() * 1000))
+        registry = Registry(ensemble.connect())
+        await registry.cluster.ensure_paths()
+        await registry.configs.write("brokers/0", {name: text, "message.max.bytes": "3000"})
+        broker = await started(tmp_path, ensemble)
+        assert broker.config.message_max_bytes == 1048588
+        await registry.configs.write("brokers/0", {"message.max.bytes": "3000"})
+        await registry.configs.notify("brokers/0")
+        await broker.live_settings.catch_up()
+        assert broker.config.message_max_bytes == 3000
+        await broker.stop()
+
+    asyncio.run(scenario())
+
+
 def test_compaction_and_producers_hear_of_changes(tmp_path: Path) -> None:
     async def scenario() -> None:
         ensemble = Ensemble(lambda: int(time.time() * 1000))
