@@ -55,6 +55,7 @@ from barnabas.server.replication.replicas import Replicas
 from barnabas.server.requests.access import AllowEverything, Authorizer
 from barnabas.server.requests.metrics import RequestMeter
 from barnabas.server.requests.observe import observe_requests, observe_waits
+from barnabas.server.routes import Routes
 from barnabas.server.settings.changes.live import LiveSettings
 from barnabas.server.settings.changes.log_levels import LogLevels
 from barnabas.server.settings.changes.services import SettingsServices
@@ -101,7 +102,8 @@ class Broker:
         )
         self.turns = Turns()
         self.authorizer: Authorizer = AllowEverything()
-        self.dispatcher = Dispatcher(self, served, self.logs.room("dispatch"))
+        self.routes = Routes(served)
+        self.dispatcher = Dispatcher(self, self.routes, self.logs.room("dispatch"))
         config.on_change(self._settings_changed)
         self.population = Population(limits_of(config))
         self.listeners: list[Listener] = []
@@ -278,7 +280,7 @@ class Broker:
         observe_replicas(self.replicas, metrics)
         observe_logs(self.replicas, metrics)
         observe_sessions(self.fetch_sessions, metrics)
-        observe_requests(self.dispatcher.counts, metrics)
+        observe_requests(self.routes.counts, metrics)
         observe_waits((self.fetches, self.produces), metrics)
         observe_connections(self.population, metrics)
         observe_cluster(self.controller, self.metadata, metrics)

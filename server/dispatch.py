@@ -1,9 +1,7 @@
-"""The one path of every request: header, version, faults, decoding, handler, answer.
+"""The one path of every request: header, route, faults, decoding, handler, answer.
 
-An API nobody serves, or a version outside the handler's range, closes the connection without
-an answer, as Kafka does; only ApiVersions is answered at any version (KIP-511). An exception
-that is no refusal is a bug: it is logged once with what identifies the request, and the
-client is told UNKNOWN_SERVER_ERROR.
+An exception that is no refusal is a bug: it is logged once with what identifies the request, and
+the client is told UNKNOWN_SERVER_ERROR.
 
 A frame above `LARGE_FRAME_BYTES` is decoded in steps, and what a handler returns as `Sliced` is
 made and encoded in steps (`turns`): no request holds up those of others.
@@ -13,26 +11,22 @@ the outcome of one that was parked is given to `Connection.resume`.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
-from importlib import import_module
-from types import CoroutineType, ModuleType
+from collections.abc import Callable, Coroutine
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Final
 
 from barnabas.server.core.collector import without_full_collections
 from barnabas.server.core.delayed import Deferred
 from barnabas.server.core.errors import ApiError, code_of, is_expected, message_of
 from barnabas.server.core.turns import Sliced, Waiting
-from barnabas.server.handlers import HANDLERS, Versions
 from barnabas.server.network.connection import Connection
 from barnabas.server.network.outcomes import Close, InTurns, Outcome, Pending, Throttled
 from barnabas.server.observing.logs import Log
-from barnabas.server.observing.metrics import Values
 from barnabas.server.requests.context import RequestContext
 from barnabas.server.requests.error_response import error_response
 from barnabas.server.requests.services import Services
-from barnabas.wire.api import ApiKey, api_name, request_class
-from barnabas.wire.connection import Encoded, ResponseEncoder, encode_response
-from barnabas.wire.error_codes import ErrorCode
+from barnabas.server.routes import Route, Routes
+from barnabas.wire.connection import Encoded
 from barnabas.wire.errors import ProtocolError
 from barnabas.wire.header import RequestHeader, parse_request_header
 from barnabas.wire.schema import Message
@@ -45,37 +39,18 @@ if TYPE_CHECKING:
 LARGE_FRAME_BYTES: Final = 32 * 1024
 # Up to this size a frame that cannot be decoded is looked at again, slowly, to say where it is bad.
 EXPLAINED_FRAME_BYTES: Final = 2 * 1024
-_API_VERSIONS: Final = int(ApiKey.API_VERSIONS)
 
 Observer = Callable[[RequestHeader, Message, Message | None], None]
-
-
-class Route:
-    """One API at one version: how to decode it and who handles it."""
-
-    __slots__ = ("api_key", "bound", "count", "encode", "encode_in_steps", "handle", "module")
-
-    def __init__(self, api_key: ApiKey, version: int, module: ModuleType) -> None:
-        self.api_key = api_key
-        self.module = module
-        self.handle: Callable[[Any, RequestContext], Any] = module.handle
-        self.bound = request_class(api_key).at(version)
-        encoder = ResponseEncoder(api_key, version)
-        self.encode = encoder.encode
-        self.encode_in_steps = encoder.encode_in_steps
-        self.count = 0
 
 
 class Dispatcher:
     """Serves frames; one per broker."""
 
-    def __init__(
-        self, services: Services, served_versions: Mapping[ApiKey, Versions], log: Log
-    ) -> None:
+    def __init__(self, services: Services, routes: Routes, log: Log) -> None:
         self._services = services
-        self._served_versions = served_versions
+        self._routes = routes
         self._log = log
-        self._routes: dict[tuple[int, int], Route] = {}
+        self._taken = routes.taken
         self._tasks: set[asyncio.Task[Any]] = set()
         self._turns = services.turns
         # What tests want to go wrong; None costs nothing.
@@ -85,17 +60,12 @@ class Dispatcher:
         # Records times and sizes, where somebody can read them.
         self.meter: RequestMeter | None = None
 
-    def counts(self) -> Values:
-        """The requests served so far, by API and version, for metrics."""
-        routes = self._routes.items()
-        return [((api_name(ApiKey(k)), str(v)), route.count) for (k, v), route in routes]
-
     def process(self, connection: Connection, frame: memoryview) -> Outcome:
         """Serve one request frame. Raises ProtocolError: the connection is lost."""
         header, body_start = parse_request_header(frame)
-        route = self._routes.get((header.api_key, header.api_version))
+        route = self._taken.get((header.api_key, header.api_version))
         if route is None:
-            found = self._find_route(header)
+            found = self._routes.find(header)
             if not isinstance(found, Route):
                 return found
             route = found
@@ -404,36 +374,6 @@ class Dispatcher:
                 correlation=header.correlation_id,
             )
 
-    def _find_route(self, header: RequestHeader) -> Route | Encoded | Close:
-        """The route of a first request of its kind, or what is done where nobody serves it."""
-        key, version = header.api_key, header.api_version
-        served = self._served_versions.get(ApiKey(key)) if key in _KEYS else None
-        if served is None:
-            return Close(f"API key {key} is not served")
-        if not served.first <= version <= served.last:
-            if key == _API_VERSIONS:
-                return self._unsupported_api_versions(header)
-            return Close(
-                f"{ApiKey(key).name} version {version} is not served, "
-                f"{served.first} to {served.last} are"
-            )
-        module = import_module(f"barnabas.server.handlers.{ApiKey(key).name.lower()}")
-        route = self._routes[key, version] = Route(ApiKey(key), version, module)
-        return route
-
-    def _unsupported_api_versions(self, header: RequestHeader) -> Encoded:
-        """Error 35 in version 0, whatever the body held, naming the versions to try (KIP-511)."""
-        from barnabas.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
-
-        served = self._served_versions[ApiKey.API_VERSIONS]
-        response = ApiVersionsResponse(
-            error_code=int(ErrorCode.UNSUPPORTED_VERSION),
-            api_keys=[
-                ApiVersion(api_key=_API_VERSIONS, min_version=served.first, max_version=served.last)
-            ],
-        )
-        return encode_response(_API_VERSIONS, 0, header.correlation_id, response)
-
 
 class _Made:
     """The outcome of work in turns, as long as whoever began it waits for it."""
@@ -449,6 +389,3 @@ def _result_of(task: asyncio.Task[Any]) -> Waiting[Any]:
     """What a task came to: its answer is encoded in steps, for it may be large."""
     result: Any = task.result()
     return (yield from result.steps) if isinstance(result, Sliced) else result
-
-
-_KEYS = frozenset(int(key) for key in HANDLERS)
