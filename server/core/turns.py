@@ -153,15 +153,18 @@ class Turns:
 class Pauses:
     """Where a coroutine that works for long lets others have their turn."""
 
-    __slots__ = ("_end_ns", "_turns")
+    __slots__ = ("_end_ns", "_turns", "were_taken")
 
     def __init__(self, turns: Turns) -> None:
         self._turns = turns
+        # Whether others have had a turn.
+        self.were_taken = False
         self._end_ns = time.perf_counter_ns() + TURN_NS
 
     async def pause(self) -> None:
         """To be awaited every few items: returns at once until a turn is over."""
         if time.perf_counter_ns() >= self._end_ns:
             self._turns.interruptions += 1
+            self.were_taken = True
             await self._turns._granted()
             self._end_ns = time.perf_counter_ns() + TURN_NS

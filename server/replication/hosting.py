@@ -105,7 +105,17 @@ class Hosting:
         broker.coordinators.topic_changed(topic, broker.replicas.find)
         if topic.name == OFFSETS_TOPIC:
             broker.groups.topics_deleted(self._deleted_early)
+        if pauses.were_taken:
+            await self._catch_up_settings(topic)
         broker.topics.changed(topic.name)
+
+    async def _catch_up_settings(self, topic: TopicInfo) -> None:
+        """Put in force what has changed while nobody could be told of these logs."""
+        config = await self._broker.topic_settings.read(topic.name)
+        for info in topic.partitions:
+            partition = self._broker.replicas.find(topic.name, info.index)
+            if partition is not None:
+                partition.log.update_config(config)
 
     def _host(self, topic: TopicInfo, info: PartitionInfo, config: LogConfig, now_ms: int) -> bool:
         """Lead or follow what is ours; whether the leadership went to another broker."""

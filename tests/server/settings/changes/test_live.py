@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.server.broker import Broker
+from barnabas.server.core import turns
 from barnabas.server.registry.registry import Registry
 from barnabas.server.registry.znodes.ensemble import Ensemble
 from barnabas.server.registry.znodes.store import ConnectionLoss
@@ -101,6 +102,38 @@ def test_stored_settings_that_contradict_others_stop_nobody(
         await registry.configs.notify("brokers/0")
         await broker.live_settings.catch_up()
         assert broker.config.message_max_bytes == 3000
+        await broker.stop()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("entity", ["topics/t", "brokers/<default>"])
+def test_a_change_while_a_large_topic_is_hosted_is_in_force_for_all_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entity: str
+) -> None:
+    monkeypatch.setattr(turns, "TURN_NS", 0)  # a turn for each partition
+
+    async def scenario() -> None:
+        ensemble = Ensemble(lambda: int(time.time() * 1000))
+        broker = await started(tmp_path, ensemble)
+        half_way, changed = asyncio.Event(), asyncio.Event()
+
+        async def others_have_their_turn() -> None:
+            if broker.replicas.find("t", 0) is not None:
+                half_way.set()
+                await changed.wait()
+
+        monkeypatch.setattr(broker.turns, "_granted", others_have_their_turn)
+        await broker.topics.create("t", {0: [0], 1: [0]}, {})
+        await half_way.wait()
+        name = "flush.messages" if entity == "topics/t" else "log.flush.interval.messages"
+        await broker.registry.configs.update(entity, lambda own: {**own, name: "5"})
+        await broker.registry.configs.notify(entity)
+        await broker.live_settings.catch_up()
+        changed.set()
+        assert await broker.topics.wait_until_served("t", 10_000, partitions=2)
+        hosted = [broker.replicas.require("t", index) for index in (0, 1)]
+        assert [each.log.config.flush_messages for each in hosted] == [5, 5]
         await broker.stop()
 
     asyncio.run(scenario())
