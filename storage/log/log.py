@@ -270,14 +270,14 @@ class Log:
         `appender.validate_in_steps` then does what takes long of it, and its result goes in
         `validated`.
         """
-        appender = self.appender
-        if origin is _CLIENT and appender.appends_plainly and validated is None:
-            info = appender.append_plain(buffer, leader_epoch, now_ms, allow_zstd)
+        plain = self.appender.plain
+        if origin is _CLIENT and plain.applies and validated is None:
+            info = plain.append(buffer, leader_epoch, now_ms, allow_zstd)
             if info is not None:
                 return info
         if not at_once and validated is None and takes_long(buffer):
             raise TakesLong
-        return appender.append_set(
+        return self.appender.append_set(
             buffer, leader_epoch, now_ms, origin, transaction_version, one_v2_batch,
             allow_zstd, verification_guard, validated,
         )  # fmt: skip

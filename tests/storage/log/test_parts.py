@@ -204,8 +204,8 @@ def test_an_appender_gives_the_next_offsets(parts: Parts) -> None:
     appender = LogAppender(
         "t-0", config(), parts.offsets, parts.store, parts.producers, parts.epochs
     )
-    assert appender.appends_plainly
-    info = appender.append_plain(a_batch(2), 4, NOW_MS, True)
+    assert appender.plain.applies
+    info = appender.plain.append(a_batch(2), 4, NOW_MS, True)
     assert info is not None and (info.first_offset, info.last_offset) == (0, 1)
     assert (parts.offsets.end, parts.epochs.entries()) == (2, [(4, 0)])
 
