@@ -13,6 +13,7 @@ the broker:
   a thread reads from the disk what is to be sent next.
 * Under `queued.max.request.bytes` a large frame is read on only while there is memory for it; it
   is given back when the handler has seen the request, which for one served in turns is late.
+* A client that neither sends nor takes its answer is closed after `connections.max.idle.ms`.
 * A client that is throttled is answered at once, and then not read from for as long (KIP-219).
 * At most `FAIR_REQUESTS` are served in one go before other connections get their turn.
 
@@ -60,6 +61,9 @@ _READING: Final = int(ConnectionState.READING)
 _READY: Final = int(ConnectionState.READY)
 _SERVING: Final = int(ConnectionState.SERVING)
 _PARKED: Final = int(ConnectionState.PARKED)
+_PARKED_SHORT: Final = int(ConnectionState.PARKED_SHORT)
+_SENDING: Final = int(ConnectionState.SENDING)
+_SENDING_PARKED: Final = int(ConnectionState.SENDING_PARKED)
 _MUTED: Final = int(ConnectionState.MUTED)
 _CLOSED: Final = int(ConnectionState.CLOSED)
 _TURN: Final = int(ConnectionEvent.TURN)
@@ -180,11 +184,14 @@ class Connection:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a request is in progress or an answer unsent: then it is not idle.
-
-        Nor is a connection that is kept from sending its request.
-        """
+        """Whether a request is in progress, an answer unsent, or the client kept from sending."""
         return self._state != _READING
+
+    @property
+    def waits_for_client(self) -> bool:
+        """Whether it is the client's turn, to send or to take its answer: silent, it is idle."""
+        state = self._state
+        return state == _READING or state == _SENDING or state == _SENDING_PARKED
 
     # What the owner calls.
 
@@ -364,6 +371,8 @@ class Connection:
                 return
         else:
             memory.forget(self)
+            if self._state == _PARKED_SHORT:  # the parked request has given back enough for it
+                self._move(_GRANTED)
         self._claimed_bytes = wanted
         if more < 0:
             self.shrink()
@@ -403,12 +412,11 @@ class Connection:
             self._writable()
 
     def _writable(self) -> None:
+        self.last_active_ms = self._clock_ms()
         self._flush()
         if self._state == _SERVING:
-            self.last_active_ms = self._clock_ms()
             self._go_on(self._muted is not None or self._serve())
         elif self._state == _PARKED:
-            self.last_active_ms = self._clock_ms()
             self._look_behind_parked()
 
     def _end(self, close: Close) -> None:

@@ -76,7 +76,7 @@ class Population:
         max_idle_ms = self.limits.max_idle_ms
         idle_before_ms = now_ms - max_idle_ms if max_idle_ms >= 0 else -math.inf
         for connection in tuple(self.connections):
-            if connection.is_busy:
+            if not connection.waits_for_client:
                 continue
             if connection.last_active_ms <= idle_before_ms:
                 connection.close(f"idle for connections.max.idle.ms={max_idle_ms}")

@@ -12,7 +12,7 @@ import pytest
 from barnabas.server.core.clock import ManualClock, Timer
 from barnabas.server.network.connection import Connection
 from barnabas.server.network.connection_states import ConnectionState
-from barnabas.server.network.outcomes import Close, Outcome, Pending, Throttled
+from barnabas.server.network.outcomes import Close, InTurns, Outcome, Pending, Throttled
 from barnabas.server.network.read_ahead import ReadAhead
 from barnabas.server.network.request_memory import RequestMemory
 from barnabas.server.testing.memory_channel import MemoryChannel
@@ -67,12 +67,17 @@ class Waiting:
 class World:
     """A connection whose requests come to what their bodies say in `outcomes`."""
 
-    def __init__(self, outcomes: dict[bytes, Outcome], room_bytes: int | None = None) -> None:
+    def __init__(
+        self,
+        outcomes: dict[bytes, Outcome],
+        room_bytes: int | None = None,
+        memory: RequestMemory | None = None,
+    ) -> None:
         self.outcomes = outcomes
         self.served: list[bytes] = []
         self.reasons: list[str] = []
         self.read_ahead = ReadAhead()
-        self.request_memory: RequestMemory | None = None
+        self.request_memory = memory
         self.clock = ManualClock()
         self.loop = Loop()
         self.channel = MemoryChannel(room_bytes)
@@ -90,8 +95,14 @@ class World:
     def closed(self, connection: Connection, reason: str) -> None:
         self.reasons.append(reason)
 
-    def receive(self, *bodies: bytes) -> None:
+    def receive(self, *bodies: bytes, in_pieces: bool = False) -> None:
+        """All of them have come; they are read at once, or as the buffer grows."""
         self.channel.put(b"".join(struct.pack(">i", len(body)) + body for body in bodies))
+        self._read()
+        while in_pieces and self.connection.state is ConnectionState.READING:
+            self._read()
+
+    def _read(self) -> None:
         assert self.loop.readable is not None
         self.loop.readable()
 
@@ -191,6 +202,25 @@ def test_files_go_by_their_own_call(tmp_path: Path) -> None:
     world.receive(b"fetch")
     assert world.channel.calls[1:] == [("send", 1), ("send_file", 100_000), ("send", 1)]
     os.close(fd)
+
+
+def test_a_parked_request_that_gives_memory_back_lets_the_next_be_read() -> None:
+    """Served in turns it held its frame; what it waits for now does without."""
+    large = bytes(150_000)
+    world = World({large: InTurns(len(large))}, memory=RequestMemory(100_000))
+    world.receive(large, in_pieces=True)
+    assert world.connection.state is ConnectionState.PARKED
+    world.channel.put(struct.pack(">i", 120_000))
+    assert world.loop.readable is not None
+    world.loop.readable()
+    assert world.connection.state is ConnectionState.PARKED_SHORT
+    parked = Waiting()
+    world.connection.resume(parked)
+    assert world.connection.state is ConnectionState.PARKED
+    world.channel.put(b"")
+    world.loop.readable()
+    assert parked.cancelled
+    assert world.request_memory is not None and world.request_memory.used_bytes == 0
 
 
 def test_a_throttled_client_is_answered_at_once_and_muted_for_its_time() -> None:

@@ -8,10 +8,12 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
+from barnabas.server.network.connection import Connection
+from barnabas.server.network.connection_states import ConnectionState
 from barnabas.server.testing.broker import Broker
 from barnabas.wire.messages.api_versions import ApiVersionsRequest
 from tests.server.raw_client import RawClient
-from tests.server.records import fetch_request
+from tests.server.records import fetch_request, make_batch, produce
 from tests.server.waiting import wait_until, wait_until_watched
 
 TWO_LISTENERS = {
@@ -67,6 +69,35 @@ def test_an_idle_connection_is_closed_and_others_are_not() -> None:
             assert answers(busy)
             broker.clock.advance("20 s")
             assert parked.receive().responses[0].partitions[0].error_code == 0
+
+
+def test_a_client_that_does_not_take_its_answer_is_idle_and_one_that_is_slow_is_not() -> None:
+    """Its answer keeps files open, so their room on the disk is not free before it is gone."""
+    with Broker({"connections.max.idle.ms": 5000}) as broker:
+        topic = broker.create_topic("large")
+        with clients(broker.port, 3) as (writer, stuck, slow):
+            for _ in range(40):
+                produce(writer, topic, make_batch(bytes(1_000_000)))
+            for reader in (stuck, slow):
+                reader.send(fetch_request(topic, 0, max_bytes=1 << 30), 11)
+            wait_until(lambda: len(sending(broker)) == 2)
+            port = slow.sock.getsockname()[1]
+            slower = next(each for each in sending(broker) if each.peer_port == port)
+            taken = bytearray()
+            for _ in range(3):
+                broker.clock.advance("4 s")
+                before_ms = slower.last_active_ms
+                while slower.last_active_ms == before_ms:
+                    taken += (data := slow.sock.recv(1 << 16))
+                    assert data and len(taken) < 40_000_000
+            wait_until(lambda: sending(broker) == [slower])
+            slow.wire.receive_data(bytes(taken))
+            assert len(slow.receive().responses[0].partitions[0].records) > 40_000_000
+
+
+def sending(broker: Broker) -> list[Connection]:
+    state = ConnectionState.SENDING
+    return [each for each in tuple(broker.server.population.connections) if each.state is state]
 
 
 def test_below_zero_no_connection_is_idle_for_too_long() -> None:
