@@ -3,17 +3,18 @@
     stamp: datetime = field(Timestamp(Int64ub, 0.001, 1970), default=EPOCH)
 
 The reference path calls it as construct does; the compiled path emits a call to its parser, over
-a view of the frame. What it raises becomes Malformed or, where bytes are missing, Truncated.
+a view of the frame. What it raises, whatever that is, becomes Malformed or, where bytes are
+missing, Truncated: its bytes are a client's.
 """
 
 import io
 from typing import IO, Any, cast
 
-from construct import Construct, ConstructError, SizeofError, StreamError
+from construct import Construct, StreamError
 
 from barnabas.wire.codec import Codec, Context
 from barnabas.wire.compiler import BuildEmitter, ParseEmitter
-from barnabas.wire.errors import ENDS_INSIDE_FIELD, Malformed, Truncated
+from barnabas.wire.errors import ENDS_INSIDE_FIELD, Malformed, ProtocolError, Truncated
 
 
 class Foreign(Codec):
@@ -24,7 +25,7 @@ class Foreign(Codec):
         self.construct = construct
         try:
             self.minimum_bytes = construct.sizeof()
-        except SizeofError:
+        except Exception:  # it depends on values, or is nobody's concern before there are any
             self.minimum_bytes = 0
 
     def _sizeof(self, context: Context, path: str) -> int:
@@ -38,13 +39,17 @@ class Foreign(Codec):
             return self.construct.parse_stream(stream)
         except StreamError:
             raise Truncated(ENDS_INSIDE_FIELD, path) from None
-        except (ConstructError, ValueError) as error:
+        except ProtocolError:
+            raise
+        except Exception as error:
             raise Malformed(reason_of(error), path) from None
 
     def _build(self, obj: Any, stream: IO[bytes], context: Context, path: str) -> Any:
         try:
             self.construct.build_stream(obj, stream)
-        except (ConstructError, TypeError, ValueError, AttributeError) as error:
+        except ProtocolError:
+            raise
+        except Exception as error:
             raise Malformed(reason_of(error), path) from None
         return obj
 

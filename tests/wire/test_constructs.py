@@ -73,6 +73,34 @@ def test_what_is_wrong_with_it_is_said_as_with_ours() -> None:
     assert caught.value.path == "colour"
 
 
+def moody(error: Exception) -> Any:
+    """A construct that raises what it is made with, whatever it is asked for."""
+
+    def asked(*_: object) -> object:
+        raise error
+
+    return construct.ExprAdapter(construct.Int8ub, asked, asked)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *map(moody, (OverflowError("o"), KeyError("k"), ZeroDivisionError("z"), OSError("s"))),
+        construct.Compressed(construct.GreedyBytes, "zlib"),
+    ],
+)
+def test_whatever_one_raises_over_the_bytes_of_a_client_is_malformed(kind: Any) -> None:
+    refuses_to_read(Foreign(kind), b"\x01\x02", Malformed, "")
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [(moody(OverflowError("o")), 1), (construct.Struct("a" / construct.Int8ub), {})],
+)
+def test_whatever_one_raises_over_a_value_is_malformed(kind: Any, value: object) -> None:
+    refuses_to_write(Foreign(kind), value, Malformed)
+
+
 def test_one_that_looks_ahead_leaves_what_is_not_its_own() -> None:
     codec = Foreign(WORDS)
     assert list(compile_parse(codec)(memoryview(b"..!\x02ab!\x01c?rest"), 2)) == [
