@@ -12,6 +12,7 @@ the outcome of one that was parked is given to `Connection.resume`.
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from functools import partial
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -317,14 +318,10 @@ class Dispatcher:
             result = self._refuse(route, context, request, refused)
             return self._outcome_of(route, context, request, result)
         if fault.action == "delay":
-            self._services.clock.call_later(
-                fault.delay_ms, lambda: self._serve_late(route, context, request)
-            )
+            handle = partial(route.handle, request, context)
+            late = partial(self._resume, route, context, request, handle)
+            self._services.clock.call_later(fault.delay_ms, late)
         return Deferred()
-
-    def _serve_late(self, route: Route, context: RequestContext, request: Message) -> None:
-        if not context.connection.closed:
-            self._give(route, context, self._serve(route, context, request))
 
     def _start(
         self,

@@ -1,16 +1,22 @@
 """What comes out of a request is returned: whoever processes a frame touches no connection."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Callable, Iterator
 
 import pytest
 
+from barnabas.server.core.delayed import Deferred
+from barnabas.server.core.turns import Sliced
+from barnabas.server.handlers import leave_group
 from barnabas.server.network.connection import Connection
 from barnabas.server.network.connection_states import ConnectionState
 from barnabas.server.network.outcomes import Close, Outcome
 from barnabas.server.testing.broker import Broker
+from barnabas.wire.compiler import Steps
 from barnabas.wire.connection import ClientConnection, Encoded
 from barnabas.wire.messages.api_versions import ApiVersionsRequest
 from barnabas.wire.messages.heartbeat import HeartbeatRequest
+from barnabas.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 from barnabas.wire.schema import Message
 from tests.server.raw_client import RawClient
 from tests.server.records import fetch_request, make_batch, produce_request
@@ -89,3 +95,46 @@ def test_a_fault_is_an_outcome_too(broker: Broker, client: RawClient) -> None:
     assert isinstance(outcome, Close)
     assert bytes(whole).startswith(outcome.last)
     assert len(outcome.last) == whole.size_bytes // 2
+
+
+def at_once(answer: Message) -> Message:
+    return answer
+
+
+def in_steps(answer: Message) -> Sliced[Message]:
+    def steps() -> Steps[Message]:
+        yield
+        return answer
+
+    return Sliced(steps())
+
+
+def after_a_wait(answer: Message) -> Deferred[Message]:
+    deferred: Deferred[Message] = Deferred()
+    asyncio.get_running_loop().call_soon(deferred.give, answer)
+    return deferred
+
+
+async def by_a_task(answer: Message) -> Message:
+    await asyncio.sleep(0)
+    return answer
+
+
+@pytest.mark.broker_says("an answer has no bytes api=LEAVE_GROUP")
+@pytest.mark.parametrize("delay_ms", [0, 1])
+@pytest.mark.parametrize("come_to", [at_once, in_steps, after_a_wait, by_a_task])
+def test_an_answer_that_cannot_be_made_into_bytes_ends_its_connection_whenever_it_is_there(
+    monkeypatch: pytest.MonkeyPatch, come_to: Callable[[Message], object], delay_ms: int
+) -> None:
+    """A bug: its client is not left waiting, and the next one is served."""
+
+    def wrong(*_: object) -> object:
+        return come_to(LeaveGroupResponse(members=[None]))  # type: ignore[list-item]
+
+    monkeypatch.setattr(leave_group, "handle", wrong)
+    with Broker() as broker, RawClient(broker.port) as client, RawClient(broker.port) as other:
+        if delay_ms:
+            broker.faults.add("delay", api="LEAVE_GROUP", delay_ms=delay_ms)
+        client.send(LeaveGroupRequest(group_id="g"), 4)
+        assert client.is_closed()
+        assert other.call(VERSIONS, 3).error_code == 0
