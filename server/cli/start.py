@@ -66,10 +66,6 @@ def start(
 
 
 async def _serve(config: BrokerConfig, load: Callable[[Mapping[str, str]], BrokerConfig]) -> int:
-    from barnabas.server.broker import Broker
-    from barnabas.server.core.errors import REFUSALS
-    from barnabas.server.core.startup import StartFailed
-
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in SIGNALS:
@@ -78,6 +74,13 @@ async def _serve(config: BrokerConfig, load: Callable[[Mapping[str, str]], Broke
         from barnabas.server.cli.controlled import serve_controlled
 
         return await serve_controlled(load, stopping)
+    return await _serve_one(config, stopping)
+
+
+async def _serve_one(config: BrokerConfig, stopping: asyncio.Event) -> int:
+    from barnabas.server.broker import Broker
+    from barnabas.server.core.startup import StartFailed
+
     broker = Broker(config)
     broker.logs.hear_libraries()
     broker.groups.leadership.on_loaded = COLLECTOR.take_over
@@ -91,6 +94,12 @@ async def _serve(config: BrokerConfig, load: Callable[[Mapping[str, str]], Broke
     announce(broker)
     COLLECTOR.take_over()
     await stopping.wait()
+    return await _end(broker)
+
+
+async def _end(broker: "Broker") -> int:
+    from barnabas.server.core.errors import REFUSALS
+
     if broker.failed.done():
         await broker.crash()  # there is no disk left for an end in good order
         print(f"barnabas: {broker.failed.result()}", file=sys.stderr)

@@ -1,5 +1,6 @@
 """Brokers in one event loop that share one tree, and a clock for their sessions."""
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from barnabas.server.settings.config import load_config
 
 START_MS = 1_700_000_000_000
 SWEEP_MS = 1_000
+PASSES = 100  # of the loop; an election takes a dozen
 
 
 class Cluster:
@@ -47,7 +49,16 @@ class Cluster:
 
     def let_sessions_expire(self) -> None:
         """Time passes, and the brokers that live notice whose sessions are over."""
-        self.monotonic_ms += SESSION_TIMEOUT_MS
+        self._let_pass(SESSION_TIMEOUT_MS)
+
+    async def let_sessions_nearly_expire(self) -> None:
+        """Time passes, and nothing comes of it, though everybody has had a turn."""
+        self._let_pass(SESSION_TIMEOUT_MS - 1)
+        for _ in range(PASSES):
+            await asyncio.sleep(0)
+
+    def _let_pass(self, duration_ms: float) -> None:
+        self.monotonic_ms += duration_ms
         for broker in self.brokers.values():
             broker.clock.advance(SWEEP_MS)
 

@@ -95,7 +95,7 @@ async def stops(cluster: Cluster, broker: Broker) -> None:
 
 async def crashes(cluster: Cluster, broker: Broker) -> None:
     await cluster.crash(broker)
-    await asyncio.sleep(0.01)
+    await cluster.let_sessions_nearly_expire()
     assert not cluster.brokers[1].controller.is_active, "its session has not timed out"
     cluster.let_sessions_expire()
 
