@@ -8,7 +8,7 @@ Nothing is global: two brokers in one process share no state but what they are g
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from barnabas.server.cluster.controller import Controller
@@ -66,6 +66,8 @@ from barnabas.storage.manager.managed_log import ManagedLog
 
 if TYPE_CHECKING:
     from barnabas.server.observing.http import HttpServer
+    from barnabas.server.transactions.marker_log import LocalMarkers
+    from barnabas.server.transactions.markers import MarkerSender
 
 __all__ = ["Broker", "StartFailed"]
 
@@ -273,6 +275,30 @@ class Broker:
             return None
         found = (self.replicas.find(topic, each.index) for each in info.partitions)
         return [partition.log for partition in found if partition is not None]
+
+    @cached_property
+    def local_markers(self) -> "LocalMarkers":
+        """What writes transaction markers here; made when the first one is to be written."""
+        from barnabas.server.transactions.marker_log import LocalMarkers
+
+        return LocalMarkers(
+            self.replicas, self.clock, self.produces, self.fetches, self.disks.flush,
+            self.groups.end_transaction, lambda: self.config.request_timeout_ms, self.turns,
+            self.logs.room("transactions"),
+        )  # fmt: skip
+
+    @cached_property
+    def markers(self) -> "MarkerSender":
+        """What tells partitions that transactions have ended; made when the first one has."""
+        from barnabas.server.requests.own_markers import ask_itself_for_markers
+        from barnabas.server.transactions.marker_requests import MarkerRequests
+        from barnabas.server.transactions.markers import MarkerSender
+
+        requests = MarkerRequests(self.broker_id, ask_itself_for_markers(self, self.dispatcher))
+        return MarkerSender(
+            self.metadata, requests.ask, self.registry.topics.has_partition, self.clock,
+            self.logs.room("transactions"),
+        )  # fmt: skip
 
     def _show(self) -> None:
         """Show what the parts know among the metrics, and count requests if anybody can see it."""

@@ -191,23 +191,19 @@ class Dispatcher:
     def _let_go(self, context: RequestContext, request: Message, close: Close | None) -> Outcome:
         """A request has been served and gets no answer; its connection may have to end for it."""
         if self.observer is not None:
-            self._observe(self.observer, context, request, None)
+            self.observe(context.header, request, None)
         if self.meter is not None:
             self.meter.end(context, request, None)
         if close is None and context.throttle_ms:
             return Throttled(None, context.throttle_ms)
         return close
 
-    def _observe(
-        self,
-        observer: "Observer",
-        context: RequestContext,
-        request: Message,
-        response: Message | None,
-    ) -> None:
+    def observe(self, header: RequestHeader, request: Message, response: Message | None) -> None:
         """Tell a test of a request; whatever it makes of it, the client is answered."""
+        if self.observer is None:
+            return
         try:
-            observer(context.header, request, response)
+            self.observer(header, request, response)
         except Exception as error:
             self._log.unexpected("an observer failed", error, request=type(request).__name__)
 
@@ -255,7 +251,7 @@ class Dispatcher:
         if context.throttle_ms and hasattr(response, "throttle_time_ms"):
             response.throttle_time_ms = context.throttle_ms
         if self.observer is not None:
-            self._observe(self.observer, context, request, response)
+            self.observe(context.header, request, response)
 
     def _finished(
         self, context: RequestContext, request: Message, response: Message, encoded: Encoded
@@ -299,7 +295,7 @@ class Dispatcher:
     ) -> "Fault | None":
         """A fault that takes the request away from its handler, for now or for good."""
         try:
-            fault = context.fault = faults.hit(context, request)
+            fault = context.fault = faults.hit(context.header, request, self._services)
         except Exception as error:  # of a test's predicate: then the request is none of those
             self._log.unexpected("a fault cannot be matched", error, api=route.api_key.name)
             return None

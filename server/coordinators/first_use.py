@@ -5,12 +5,12 @@ whoever is first waits for it instead, some milliseconds on the embedded registr
 does not come up in time is the request refused, as there is no coordinator.
 """
 
-import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
 from barnabas.server.cluster.metadata import ClusterMetadata
 from barnabas.server.cluster.topics import Topics
+from barnabas.server.core.awaiting import given
 from barnabas.server.core.delayed import Deferred
 from barnabas.server.core.errors import REFUSALS
 from barnabas.server.observing.logs import Log
@@ -34,11 +34,4 @@ async def after_creation(
     except REFUSALS as error:
         log.warn(f"cannot create {topic}", error=error)
     answer = serve()
-    return await _given(answer) if isinstance(answer, Deferred) else answer
-
-
-async def _given(deferred: Deferred[R]) -> R:
-    given = asyncio.Event()
-    deferred.then(lambda _: given.set())
-    await given.wait()
-    return deferred.answer()
+    return await given(answer) if isinstance(answer, Deferred) else answer

@@ -27,6 +27,10 @@ class ApiError(Exception):
         self.message = None if message is None else shortened(message)
 
 
+class Unanswered(Exception):
+    """A broker was asked and has not answered; whether it did what was asked is not known."""
+
+
 # Nearest class wins, so a subclass stands for itself only where Kafka tells the two apart.
 STORAGE_CODES: dict[type[storage.StorageError], ErrorCode] = {
     storage.CorruptBatch: ErrorCode.CORRUPT_MESSAGE,

@@ -40,6 +40,7 @@ HANDLERS: dict[ApiKey, Versions] = {
     ApiKey.DELETE_RECORDS: Versions(0, 2),
     ApiKey.INIT_PRODUCER_ID: Versions(0, 5),
     ApiKey.OFFSET_FOR_LEADER_EPOCH: Versions(0, 4),
+    ApiKey.WRITE_TXN_MARKERS: Versions(0, 2),
     ApiKey.DESCRIBE_CONFIGS: Versions(0, 4),
     ApiKey.ALTER_CONFIGS: Versions(0, 2),
     ApiKey.ALTER_REPLICA_LOG_DIRS: Versions(0, 2),

@@ -71,6 +71,11 @@ class Topics:
         except NoNode:
             return None
 
+    async def has_partition(self, name: str, index: int) -> bool:
+        """Whether there is such a partition, or will be as soon as somebody hosts it."""
+        topic = await self.read(name)
+        return topic is not None and index in topic.assignment.replicas
+
     async def read_all(self, watch: Watch | None = None) -> dict[str, Topic]:
         """Return all topics by name and watch them come and go."""
         names = await self.names(watch)

@@ -20,10 +20,11 @@ from itertools import chain
 from typing import Any, Literal
 
 from barnabas.server.network.outcomes import Close
-from barnabas.server.requests.context import RequestContext
+from barnabas.server.requests.services import Services
 from barnabas.wire.api import ApiKey
 from barnabas.wire.connection import Encoded
 from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.header import RequestHeader
 from barnabas.wire.messages.fetch import FetchRequest
 from barnabas.wire.schema import Message, Struct
 from barnabas.wire.uuids import Uuid
@@ -56,14 +57,13 @@ class Fault:
     seen: int = field(default=0, init=False)
     hits: int = field(default=0, init=False)
 
-    def matches(self, context: RequestContext, request: Message) -> bool:
+    def matches(self, header: RequestHeader, request: Message, broker: Services) -> bool:
         """Whether the request is one this fault means, whatever its turn."""
-        header = context.header
         return (
             (self.api is None or header.api_key == self.api)
             and (self.version is None or header.api_version == self.version)
             and (self.client_id is None or header.client_id == self.client_id)
-            and self._names(context, request)
+            and self._names(request, broker)
             and (self.predicate is None or self.predicate(request))
         )
 
@@ -89,12 +89,12 @@ class Fault:
             return Close("a fault closed it", whole[: len(whole) // 2])
         return encoded
 
-    def _names(self, context: RequestContext, request: Message) -> bool:
+    def _names(self, request: Message, broker: Services) -> bool:
         if self.topic is None and self.partition is None:
             return True
-        found = topic_partitions(request, context.broker.metadata.name_of)
+        found = topic_partitions(request, broker.metadata.name_of)
         if isinstance(request, FetchRequest) and request.session_epoch > 0:
-            sessions = context.broker.fetch_sessions
+            sessions = broker.fetch_sessions
             found = chain(found, sessions.partitions_of(request.session_id))
         return any(
             (self.topic is None or topic == self.topic)
@@ -135,10 +135,12 @@ class Faults:
         """Let everything go right."""
         self._faults.clear()
 
-    def hit(self, context: RequestContext, request: Message) -> Fault | None:
+    def hit(self, header: RequestHeader, request: Message, broker: Services) -> Fault | None:
         """The fault that this request meets, counted."""
         for fault in self._faults:
-            if fault.matches(context, request) and fault.take_turn() and fault.action != "none":
+            if not fault.matches(header, request, broker) or not fault.take_turn():
+                continue
+            if fault.action != "none":
                 return fault
         return None
 

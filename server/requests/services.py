@@ -4,7 +4,7 @@ A handler gets them by `RequestContext.broker`, and hands on what a domain objec
 """
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from barnabas.server.cluster.controller import Controller
 from barnabas.server.cluster.features import Features
@@ -26,6 +26,9 @@ from barnabas.server.settings.changes.services import SettingsServices
 from barnabas.server.settings.config import BrokerConfig
 from barnabas.storage.manager.log_manager import LogManager
 from barnabas.wire.api import ApiKey
+
+if TYPE_CHECKING:  # made, and imported, when it is first needed
+    from barnabas.server.transactions.marker_log import LocalMarkers
 
 
 class Services(Protocol):
@@ -55,3 +58,6 @@ class Services(Protocol):
 
     @property
     def advertised_versions(self) -> Mapping[ApiKey, tuple[int, int]]: ...
+
+    @property
+    def local_markers(self) -> "LocalMarkers": ...
