@@ -6,6 +6,7 @@ directory is OPERATION_NOT_ATTEMPTED, which Kafka would carry out.
 """
 
 from functools import partial
+from pathlib import Path
 
 from barnabas.server.core.errors import ApiError
 from barnabas.server.core.turns import Sliced, each
@@ -68,8 +69,9 @@ def _outcome(path: str, topic: str, index: int, context: RequestContext) -> Erro
 
 
 def _directory(path: str, context: RequestContext) -> DataDirectory | None:
+    """The data directory of a path; paths are absolute, as DescribeLogDirs tells them."""
     for directory in context.broker.disks.directories:
-        if directory.path == path.rstrip("/"):
+        if Path(directory.path).absolute() == Path(path):
             return directory
     return None
 

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from barnabas.server.testing.broker import Broker
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.alter_replica_log_dirs import (
@@ -9,6 +11,7 @@ from barnabas.wire.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirsRequest,
     AlterReplicaLogDirTopic,
 )
+from barnabas.wire.messages.describe_log_dirs import DescribeLogDirsRequest
 from tests.server.raw_client import RawClient
 
 
@@ -36,3 +39,17 @@ def test_where_replicas_can_lie(tmp_path: Path) -> None:
             assert move(client, "relative", "t") == ErrorCode.LOG_DIR_NOT_FOUND
             assert move(client, here, "nope") == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         assert (here / "t-0").exists()
+
+
+def test_a_directory_is_known_by_the_path_that_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the setting has it relative to where the broker was started."""
+    monkeypatch.chdir(tmp_path)
+    with Broker({"log.dirs": "logs"}) as broker, RawClient(broker.port) as client:
+        broker.create_topic("t")
+        told = client.call(DescribeLogDirsRequest(topics=None), 4).results[0].log_dir
+        assert told == str(tmp_path / "logs")
+        for path in (told, f"{told}/"):
+            assert move(client, path, "t") == 0
+        assert move(client, "logs", "t") == ErrorCode.LOG_DIR_NOT_FOUND
