@@ -345,6 +345,7 @@ class Broker:
             self._stop_http,
             partial(self._hang_up, reason),
             self.dispatcher.stop,
+            self.turns.stop,
             self.producer_ids.stop,
             self.live_settings.stop,
             self.groups.stop,

@@ -20,8 +20,15 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))  # behind the compiled
 
 from barnabas.server.handlers import HANDLERS
 from barnabas.server.testing.broker import Broker
+from barnabas.storage.batch.builder import build_batch
+from barnabas.storage.batch.compression import Codec
+from barnabas.storage.batch.records import Record
 from barnabas.wire.compiler import MAX_ELEMENTS_IN_STEPS
-from barnabas.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from barnabas.wire.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
 from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.wire.messages.list_offsets import (
     ListOffsetsPartition,
@@ -38,7 +45,7 @@ from barnabas.wire.schema import Message
 from tests.server.large_requests import large_requests
 from tests.server.loop_probe import LoopProbe
 from tests.server.raw_client import RawClient
-from tests.server.records import make_batch
+from tests.server.records import NOW_MS, make_batch
 
 TIMEOUT_S = 120.0
 SETTINGS = {
@@ -76,6 +83,7 @@ def _cases(options: argparse.Namespace) -> Iterator[Case]:
                 yield str(large), large.request, large.version
     if not options.apis:
         yield from _special(options.partitions)
+        yield from _codecs()
 
 
 def _special(partitions: int) -> Iterator[Case]:
@@ -100,8 +108,31 @@ def _special(partitions: int) -> Iterator[Case]:
     yield "LIST_OFFSETS v5 by time, of all", ListOffsetsRequest(replica_id=-1, topics=topics), 5
 
 
-def _produce(data: list[PartitionProduceData]) -> ProduceRequest:
-    topics = [TopicProduceData(name="wide", partitions=data)]
+def _codecs() -> Iterator[Case]:
+    """What one call of a codec works on for long, and a search in one batch."""
+    settings = {"compression.type": "zstd", "compression.zstd.level": "19"}
+    configs = [CreatableTopicConfig(name=name, value=value) for name, value in settings.items()]
+    topics = [
+        CreatableTopic(name="zstd", num_partitions=1, replication_factor=1, configs=configs),
+        CreatableTopic(name="plain", num_partitions=1, replication_factor=1),
+    ]
+    yield "CREATE_TOPICS of two", CreateTopicsRequest(topics=topics, timeout_ms=60_000), 5
+    lines = b"".join(b"%d bottles of beer, " % (n * n % 9973) for n in range(50_000))
+    data = [PartitionProduceData(index=0, records=bytes(make_batch(lines[:1_000_000])))]
+    yield "PRODUCE v9 of 1 MB that becomes zstd of level 19", _produce(data, "zstd"), 9
+    bomb = build_batch([Record(0, NOW_MS, b"k", bytes(250_000_000))], codec=Codec.ZSTD)
+    data = [PartitionProduceData(index=0, records=bytes(bomb))]
+    yield "PRODUCE v9 of 8 KB that hold 250 MB, becomes zstd", _produce(data, "zstd"), 9
+    many = [Record(n, NOW_MS + (n == 95_000), b"", b"") for n in range(95_001)]
+    data = [PartitionProduceData(index=0, records=bytes(build_batch(many)))]
+    yield "PRODUCE v9 of 95,000 records", _produce(data, "plain"), 9
+    wanted = [ListOffsetsPartition(partition_index=0, timestamp=NOW_MS + 1)]
+    looked_for = [ListOffsetsTopic(name="plain", partitions=wanted)]
+    yield "LIST_OFFSETS v5 by time in them", ListOffsetsRequest(replica_id=-1, topics=looked_for), 5
+
+
+def _produce(data: list[PartitionProduceData], name: str = "wide") -> ProduceRequest:
+    topics = [TopicProduceData(name=name, partitions=data)]
     return ProduceRequest(acks=-1, timeout_ms=60_000, topics=topics)
 
 

@@ -8,6 +8,9 @@ interrupted, every few microseconds' or at most a millisecond's work:
                   │
                   └─ not done: a task ── one turn ── ... ──> done      one turn per pass of the loop
 
+A step that is one long call of a library, which lets go of the interpreter (a codec's, see
+`storage/batch/steps.py`), is made in a thread.
+
 Meanwhile the garbage collector leaves its oldest generation alone: a full collection looks at every
 object there is, those of the large request first, and each takes longer than a turn may.
 
@@ -19,19 +22,24 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import Any, Final, Generic, TypeVar
 
 from barnabas.server.core.collector import COLLECTOR
-from barnabas.wire.compiler import Steps
+from barnabas.storage.batch.steps import Elsewhere, Steps
+
+__all__ = ["Pauses", "Sliced", "Steps", "Turns", "Waiting", "each", "together"]
 
 TURN_NS: Final = 4_000_000
 TOGETHER: Final = 32
+THREADS: Final = 2
 
 A = TypeVar("A")
 T = TypeVar("T")
-Waiting = Generator["asyncio.Future[None] | None", None, T]
-"""Steps that may have to wait: until it is done they yield, again and again, what they wait for."""
+Waiting = Generator[Any, None, T]
+"""Steps that may have to wait: until it is done they yield, again and again, what they wait for: a
+future, or a call that is made in a thread (`Elsewhere`)."""
 
 
 class Sliced(Generic[T]):
@@ -69,6 +77,9 @@ class Turns:
     def __init__(self, turn_ns: int = TURN_NS) -> None:
         # How often work was interrupted so far.
         self.interruptions = 0
+        # How many steps were made in a thread so far.
+        self.made_elsewhere = 0
+        self._threads: ThreadPoolExecutor | None = None
         self._turn_ns = turn_ns
         # What this pass of the loop has spent; somebody asks for the next pass once that is all.
         self._spent_ns = 0
@@ -113,8 +124,22 @@ class Turns:
             finally:
                 self._spend(time.perf_counter_ns() - begun_ns)
             self.interruptions += 1
-            if awaited is not None:
+            if isinstance(awaited, Elsewhere):
+                await self._make_elsewhere(awaited)
+            elif awaited is not None:
                 await awaited
+
+    async def _make_elsewhere(self, call: Elsewhere[Any]) -> None:
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(THREADS, "barnabas-codec")
+        self.made_elsewhere += 1
+        await asyncio.get_running_loop().run_in_executor(self._threads, call.make)
+
+    def stop(self) -> None:
+        """Begin nothing more elsewhere; what has begun ends first."""
+        if self._threads is not None:
+            self._threads.shutdown(cancel_futures=True)
+            self._threads = None
 
     def pauses(self) -> "Pauses":
         """For a coroutine that may go on for long without waiting for anything."""

@@ -15,7 +15,7 @@ from barnabas.server.cluster.metadata import INTERNAL_TOPICS
 from barnabas.server.cluster.moved_leaders import MOVED, current_leader, node_endpoints
 from barnabas.server.core.delayed import Wait
 from barnabas.server.core.errors import ApiError, code_of, is_expected, message_of
-from barnabas.server.core.turns import Sliced
+from barnabas.server.core.turns import Sliced, Steps
 from barnabas.server.handlers import Versions
 from barnabas.server.network.outcomes import Close
 from barnabas.server.replication.partition import Partition
@@ -31,7 +31,6 @@ from barnabas.storage.errors import (
     WrongOffsets,
 )
 from barnabas.storage.log.in_steps import TakesLong
-from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.produce import (
     BatchIndexAndErrorMessage,

@@ -6,7 +6,7 @@ from barnabas.storage.batch.legacy import decode_inner, decode_legacy, inner_mes
 from barnabas.storage.batch.records import (
     Record,
     decode_headers,
-    records_data,
+    records_data_in_steps,
     walk_frames,
 )
 from barnabas.storage.batch.steps import RECORDS_OF_A_STEP, Steps
@@ -115,7 +115,7 @@ def survey_in_steps(survey: Survey, buffer: Buffer, header: BatchHeader) -> Step
 
 
 def _survey_v2(survey: Survey, buffer: Buffer, header: BatchHeader) -> Steps[None]:
-    data = survey.data = records_data(buffer, header, survey.limit_bytes)
+    data = survey.data = yield from records_data_in_steps(buffer, header, survey.limit_bytes)
     is_append_time = header.is_log_append_time
     base_timestamp = header.base_timestamp
     for index, frame in enumerate(walk_frames(data, header.record_count)):

@@ -4,21 +4,29 @@ gzip and zstd are plain streams; snappy is xerial's framing (`snappy_frame`), lz
 (`lz4_frame`), which format 0 wrote with a wrong header checksum. Decompression is bounded: the
 output buffer starts at a guess and grows by four up to the caller's limit, so that a few
 hostile bytes never take more memory than that limit.
+
+In steps, what is large is done elsewhere: cramjam's functions let go of the interpreter. (Its
+compressor objects do not, so lz4 and snappy, which are made of small blocks, are one block a step.)
 """
 
 from collections.abc import Callable
 from enum import IntEnum
+from functools import partial
 from typing import Final
 
 import cramjam
 
 from barnabas.storage.batch import lz4_frame, snappy_frame
-from barnabas.storage.batch.steps import BYTES_OF_A_STEP, Steps
+from barnabas.storage.batch.scratch import Scratch
+from barnabas.storage.batch.steps import BYTES_OF_A_STEP, Steps, elsewhere, finished
 from barnabas.storage.errors import CorruptBatch, DecompressionTooLarge, UnsupportedCodec
 
 DEFAULT_LIMIT_BYTES: Final = 256 << 20
 """What one batch may grow to. Kafka has no limit; its records are streamed."""
 _SMALLEST_GUESS_BYTES: Final = 16 << 10
+_PACKED_AT_ONCE_BYTES: Final = 64 << 10
+_PLAIN_AT_ONCE_BYTES: Final = 256 << 10
+"""What is decompressed on the spot: a millisecond's work. More is begun anew elsewhere."""
 _BUFFER_IS_FULL: Final = "failed to write whole buffer"
 
 
@@ -69,10 +77,9 @@ def compress(
             wanted = DEFAULT_LEVELS[Codec.GZIP] if level in (None, -1) else level
             return bytes(cramjam.gzip.compress(data, level=wanted))
         case Codec.SNAPPY:
-            return snappy_frame.compress(data)
+            return finished(snappy_frame.compress_in_steps(data))
         case Codec.LZ4:
-            wanted = lz4_frame.FAST_LEVEL if level is None else level
-            return lz4_frame.compress(data, wanted, broken_checksum=format_0)
+            return finished(_lz4_in_steps(data, level, format_0))
         case Codec.ZSTD:
             wanted = DEFAULT_LEVELS[Codec.ZSTD] if level is None else level
             return bytes(cramjam.zstd.compress(data, level=wanted))
@@ -81,16 +88,19 @@ def compress(
 def compress_in_steps(
     codec: int, data: bytes | bytearray, level: int | None = None, *, format_0: bool = False
 ) -> Steps[bytes]:
-    """The same in steps. Only gzip needs them: the others take milliseconds for a megabyte."""
-    if codec != Codec.GZIP or len(data) <= BYTES_OF_A_STEP:
-        return compress(codec, data, level, format_0=format_0)
-    wanted = DEFAULT_LEVELS[Codec.GZIP] if level in (None, -1) else level
-    compressor = cramjam.gzip.Compressor(level=wanted)
-    view = memoryview(data)
-    for start in range(0, len(data), BYTES_OF_A_STEP):
-        compressor.compress(bytes(view[start : start + BYTES_OF_A_STEP]))
-        yield
-    return bytes(compressor.finish())
+    """The same in steps; `data` stays as it is meanwhile."""
+    if codec == Codec.SNAPPY:
+        return (yield from snappy_frame.compress_in_steps(data))
+    if codec == Codec.LZ4:
+        return (yield from _lz4_in_steps(data, level, format_0))
+    if codec == Codec.NONE or len(data) <= BYTES_OF_A_STEP:
+        return compress(codec, data, level)
+    return (yield from elsewhere(partial(compress, codec, data, level)))
+
+
+def _lz4_in_steps(data: bytes | bytearray, level: int | None, format_0: bool) -> Steps[bytes]:
+    wanted = lz4_frame.FAST_LEVEL if level is None else level
+    return (yield from lz4_frame.compress_in_steps(data, wanted, broken_checksum=format_0))
 
 
 def decompress(
@@ -117,21 +127,39 @@ def decompress(
             return _decompress_bounded(cramjam.zstd.decompress_into, data, guess, limit_bytes)
 
 
+def decompress_in_steps(
+    codec: int, data: memoryview, limit_bytes: int = DEFAULT_LIMIT_BYTES, *, format_0: bool = False
+) -> Steps[bytes]:
+    """The same in steps; `data` stays as it is meanwhile."""
+    if codec == Codec.NONE:
+        return bytes(data)
+    if len(data) <= _PACKED_AT_ONCE_BYTES:
+        at_once_bytes = min(limit_bytes, _PLAIN_AT_ONCE_BYTES)
+        try:
+            return decompress(codec, data, at_once_bytes, format_0=format_0)
+        except DecompressionTooLarge:
+            if limit_bytes == at_once_bytes:
+                raise
+    work = partial(decompress, codec, data, limit_bytes, format_0=format_0)
+    return (yield from elsewhere(work))
+
+
 def _decompress_bounded(
-    decompress_into: Callable[[memoryview | bytes, bytearray], int],
+    decompress_into: Callable[[memoryview | bytes, memoryview], int],
     data: memoryview | bytes,
     guess_bytes: int,
     limit_bytes: int,
 ) -> bytes:
     capacity = min(max(guess_bytes, _SMALLEST_GUESS_BYTES), limit_bytes)
     while True:
-        out = bytearray(capacity)
+        out = Scratch(capacity)
         try:
-            written = decompress_into(data, out)
-            return bytes(memoryview(out)[:written])
+            return out.first(decompress_into(data, out.view))
         except cramjam.DecompressionError as error:
             if str(error) != _BUFFER_IS_FULL:
                 raise CorruptBatch(f"compressed records do not decompress: {error}") from None
+        finally:
+            out.close()
         if capacity >= limit_bytes:
             raise DecompressionTooLarge(f"records grow past {limit_bytes} bytes")
         capacity = min(capacity * 4, limit_bytes)

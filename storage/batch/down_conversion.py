@@ -9,8 +9,8 @@ they are. Up-conversion happens on append (`rewriting`).
 from barnabas.storage.batch.compression import DEFAULT_LIMIT_BYTES, Codec
 from barnabas.storage.batch.header import MAGIC_V2, BatchHeader, Buffer, walk
 from barnabas.storage.batch.legacy import MessageSet
-from barnabas.storage.batch.records import decode_batch
 from barnabas.storage.batch.steps import RECORDS_OF_A_STEP, Steps, finished
+from barnabas.storage.batch.unpacked import decode_in_steps
 from barnabas.storage.errors import UnsupportedCodec
 
 
@@ -56,7 +56,8 @@ def _convert_batch(
         raise UnsupportedCodec("zstd needs message format 2", offset=header.base_offset)
     append_time_ms = header.max_timestamp if header.is_log_append_time else None
     messages = MessageSet(to_magic, header.codec, append_time_ms)
-    for number, record in enumerate(decode_batch(buffer, header, limit_bytes)):
+    records = yield from decode_in_steps(buffer, header, limit_bytes)
+    for number, record in enumerate(records):
         if header.codec or record.offset >= first_offset:
             messages.add(record)
         if number % RECORDS_OF_A_STEP == 0:

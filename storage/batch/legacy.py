@@ -16,7 +16,7 @@ from barnabas.storage.batch.compression import (
     DEFAULT_LIMIT_BYTES,
     Codec,
     compress_in_steps,
-    decompress,
+    decompress_in_steps,
 )
 from barnabas.storage.batch.header import (
     LEGACY_HEADER,
@@ -121,7 +121,7 @@ def inner_messages_in_steps(
     if value is None:
         raise CorruptBatch("a compressed message has no value", offset=header.base_offset)
     format_0 = header.magic == MAGIC_V0
-    data = decompress(header.codec, value, limit_bytes, format_0=format_0)
+    data = yield from decompress_in_steps(header.codec, value, limit_bytes, format_0=format_0)
     inner: list[BatchHeader] = []
     for message in walk(data, partial_tail=True):
         if message.magic > MAGIC_V1 or message.codec:

@@ -11,6 +11,8 @@ from typing import Final
 
 import cramjam
 
+from barnabas.storage.batch.steps import Steps
+
 FAST_LEVEL: Final = 9
 """Kafka's default level. It means LZ4's fast compressor; every other level the slow one."""
 _MAGIC: Final = b"\x04\x22\x4d\x18"
@@ -25,14 +27,18 @@ _PRIME_4, _PRIME_5 = 668265263, 374761393
 _MASK: Final = 0xFFFFFFFF
 
 
-def compress(data: bytes | bytearray, level: int, *, broken_checksum: bool = False) -> bytes:
-    """One frame; `level` 1 to 17 as in `compression.lz4.level`."""
+def compress_in_steps(
+    data: bytes | bytearray, level: int, *, broken_checksum: bool = False
+) -> Steps[bytes]:
+    """One frame, one block a step; `level` 1 to 17 as in `compression.lz4.level`."""
     covered = _MAGIC + _DESCRIPTOR if broken_checksum else _DESCRIPTOR
     out = bytearray(_MAGIC + _DESCRIPTOR)
     out.append(_header_checksum(covered))
     append_block = _append_fast_block if level == FAST_LEVEL else _append_small_block
     view = memoryview(data)
     for start in range(0, len(data), _BLOCK_BYTES):
+        if start:
+            yield
         append_block(out, view[start : start + _BLOCK_BYTES], level)
     return bytes(out + _END_MARK)
 

@@ -18,7 +18,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from barnabas.storage.batch.compression import DEFAULT_LIMIT_BYTES, decompress
+from barnabas.storage.batch.compression import (
+    DEFAULT_LIMIT_BYTES,
+    decompress,
+    decompress_in_steps,
+)
 from barnabas.storage.batch.header import (
     MAGIC_V2,
     MAX_SEQUENCE,
@@ -28,6 +32,7 @@ from barnabas.storage.batch.header import (
     Buffer,
     walk,
 )
+from barnabas.storage.batch.steps import Steps
 from barnabas.storage.batch.varint import append_varint, finish_varint, read_varint
 from barnabas.storage.errors import CorruptBatch
 
@@ -60,9 +65,19 @@ def records_data(
     buffer: Buffer, header: BatchHeader, limit_bytes: int = DEFAULT_LIMIT_BYTES
 ) -> bytes:
     """The uncompressed record bytes of a format 2 batch (one copy if it is not compressed)."""
+    return decompress(header.codec, _payload(buffer, header), limit_bytes)
+
+
+def records_data_in_steps(
+    buffer: Buffer, header: BatchHeader, limit_bytes: int = DEFAULT_LIMIT_BYTES
+) -> Steps[bytes]:
+    """The same in steps."""
+    return (yield from decompress_in_steps(header.codec, _payload(buffer, header), limit_bytes))
+
+
+def _payload(buffer: Buffer, header: BatchHeader) -> memoryview:
     start = header.position + V2_HEADER_BYTES
-    payload = memoryview(buffer)[start : header.position + header.size_bytes]
-    return decompress(header.codec, payload, limit_bytes)
+    return memoryview(buffer)[start : header.position + header.size_bytes]
 
 
 def walk_frames(data: bytes, count: int) -> Iterator[Frame]:

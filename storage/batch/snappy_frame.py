@@ -11,6 +11,8 @@ from typing import Final
 
 import cramjam
 
+from barnabas.storage.batch.scratch import Scratch
+from barnabas.storage.batch.steps import Steps
 from barnabas.storage.errors import CorruptBatch, DecompressionTooLarge
 
 MAGIC: Final = b"\x82SNAPPY\0"
@@ -20,11 +22,13 @@ _BLOCK_BYTES: Final = 32 << 10
 _MAX_RATIO: Final = 22
 
 
-def compress(data: bytes | bytearray) -> bytes:
-    """Frame the data in blocks of 32 KiB, as Java's SnappyOutputStream does."""
+def compress_in_steps(data: bytes | bytearray) -> Steps[bytes]:
+    """Frame the data in blocks of 32 KiB, as Java's SnappyOutputStream does; one block a step."""
     out = bytearray(_HEADER)
     view = memoryview(data)
     for start in range(0, len(data), _BLOCK_BYTES):
+        if start:
+            yield
         block = cramjam.snappy.compress_raw(view[start : start + _BLOCK_BYTES])
         out += len(block).to_bytes(4, "big")
         out += memoryview(block)
@@ -33,9 +37,25 @@ def compress(data: bytes | bytearray) -> bytes:
 
 def decompress(data: memoryview, limit_bytes: int) -> bytes:
     """Plain bytes of either framing; raises CorruptBatch or DecompressionTooLarge."""
-    if not _magic_at(data, 0):
-        return _decompress_block(data, limit_bytes)
-    out = bytearray()
+    blocks = _blocks(data) if _magic_at(data, 0) else [data]
+    sizes = [_plain_size(block) for block in blocks]
+    if sum(sizes) > limit_bytes:
+        raise DecompressionTooLarge("snappy records grow past the limit")
+    out = Scratch(sum(sizes))
+    position = 0
+    try:
+        for block, size in zip(blocks, sizes, strict=True):
+            part = out.view[position : position + size]
+            position += cramjam.snappy.decompress_raw_into(block, part)
+        return out.first(position)
+    except cramjam.DecompressionError as error:
+        raise CorruptBatch(f"snappy records do not decompress: {error}") from None
+    finally:
+        out.close()
+
+
+def _blocks(data: memoryview) -> list[memoryview]:
+    blocks = []
     position = 0
     while position < len(data):
         if _magic_at(data, position):
@@ -45,22 +65,20 @@ def decompress(data: memoryview, limit_bytes: int) -> bytes:
         position += 4
         if length > len(data) - position:
             raise CorruptBatch("a snappy block runs past the end of its batch")
-        out += _decompress_block(data[position : position + length], limit_bytes - len(out))
+        blocks.append(data[position : position + length])
         position += length
-    return bytes(out)
+    return blocks
 
 
 def _magic_at(data: memoryview, position: int) -> bool:
     return bytes(data[position : position + len(MAGIC)]) == MAGIC
 
 
-def _decompress_block(block: memoryview, limit_bytes: int) -> bytes:
+def _plain_size(block: memoryview) -> int:
     try:
-        size = cramjam.snappy.decompress_raw_len(block)
-        if size > limit_bytes:
-            raise DecompressionTooLarge("snappy records grow past the limit")
-        if size > len(block) * _MAX_RATIO:
-            raise CorruptBatch(f"a snappy block of {len(block)} bytes claims to hold {size}")
-        return bytes(cramjam.snappy.decompress_raw(block))
+        size = int(cramjam.snappy.decompress_raw_len(block))
     except cramjam.DecompressionError as error:
         raise CorruptBatch(f"snappy records do not decompress: {error}") from None
+    if size > len(block) * _MAX_RATIO:
+        raise CorruptBatch(f"a snappy block of {len(block)} bytes claims to hold {size}")
+    return size

@@ -18,11 +18,14 @@ class TakesLong(Exception):
 
 
 def takes_long(buffer: bytearray | memoryview) -> bool:
-    """Whether so many records may be in it that validation at once keeps others waiting."""
+    """Whether so many records may be in it that validation at once keeps others waiting.
+
+    A few compressed bytes may be megabytes of records.
+    """
     size = len(buffer)
     if size < _HEADER_BYTES or size > _LARGE_BYTES:
         return size > _LARGE_BYTES
     fields = _unpack(buffer)
     if fields[3] >= MAGIC_V2:
-        return fields[-1] > _MANY_RECORDS
-    return buffer[_LEGACY_ATTRIBUTES_POSITION] & _CODEC_MASK != 0  # their number is not told
+        return fields[-1] > _MANY_RECORDS or fields[5] & _CODEC_MASK != 0
+    return buffer[_LEGACY_ATTRIBUTES_POSITION] & _CODEC_MASK != 0

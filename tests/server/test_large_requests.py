@@ -5,7 +5,10 @@ was interrupted, and seen that a small one of somebody else is answered before i
 `scripts/bench stops` says how long the longest of these pieces takes.
 """
 
+import asyncio
+import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -15,6 +18,7 @@ from barnabas.storage.batch.builder import build_batch
 from barnabas.storage.batch.compression import Codec
 from barnabas.storage.batch.legacy import build_message_set
 from barnabas.storage.batch.records import Record
+from barnabas.storage.batch.steps import Elsewhere
 from barnabas.wire.api import ApiKey
 from barnabas.wire.compiler import MAX_ELEMENTS_IN_STEPS
 from barnabas.wire.error_codes import ErrorCode
@@ -134,6 +138,52 @@ def test_records_that_are_looked_into_one_by_one_hold_nobody_up(
         assert (answer.error_code, end) == (ErrorCode.INVALID_TIMESTAMP, 1)
     else:
         assert (answer.base_offset, end) == (1, 1 + len(MANY))
+
+
+ZEROES = [Record(n, NOW_MS, b"k", bytes(100_000)) for n in range(40)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "records", "version"),
+    [
+        ({"compression.type": "zstd", "compression.zstd.level": "19"}, build_batch(MANY), 9),
+        ({"compression.type": "gzip"}, build_batch(MANY), 9),
+        ({"compression.type": "zstd"}, build_batch(ZEROES, codec=Codec.GZIP), 9),
+        ({"cleanup.policy": "compact"}, build_batch(ZEROES, codec=Codec.ZSTD), 9),
+        ({}, build_message_set(ZEROES, 1, codec=Codec.GZIP), 2),
+    ],
+    ids=["zstd", "gzip", "another codec", "a small bomb", "format 1"],
+)
+def test_what_a_codec_works_on_for_long_is_done_while_others_are_served(
+    broker: Broker,
+    settings: dict[str, str],
+    records: bytearray,
+    version: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The codec's first call is held back until another client has written to the partition."""
+    topic = broker.create_topic(unique("codec"), settings=settings)
+    turns = broker.server.turns
+    made, make = turns.made_elsewhere, turns._make_elsewhere
+    held, go_on = threading.Event(), asyncio.Event()
+
+    async def make_later(call: Elsewhere[Any]) -> None:
+        held.set()
+        await go_on.wait()
+        await make(call)
+
+    monkeypatch.setattr(turns, "_make_elsewhere", make_later)
+    with RawClient(broker.port, timeout_s=60) as client, RawClient(broker.port) as small:
+        client.send(produce_request(topic, records), version)
+        assert held.wait(60)
+        own = produce(small, topic, make_batch(b"first", keys=[b"k"]))
+        broker.call(go_on.set)
+        answer = client.receive().responses[0].partition_responses[0]
+        end = list_offset(small, topic, LATEST).offset
+    count = len(ZEROES) if len(records) < 30_000 else len(MANY)
+    assert (own.error_code, own.base_offset) == (0, 0)
+    assert (answer.error_code, answer.base_offset, end) == (0, 1, 1 + count)
+    assert turns.made_elsewhere > made
 
 
 def test_requests_behind_a_large_one_keep_their_order(broker: Broker) -> None:

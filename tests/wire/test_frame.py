@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
+from mmap import PAGESIZE
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -128,6 +132,15 @@ def test_an_announced_length_alone_takes_no_memory() -> None:
     assert buffer.capacity_bytes <= 4 * FIRST_BYTES
 
 
+def test_a_client_that_sends_slowly_gets_no_more_room_than_it_has_filled() -> None:
+    buffer, sent = FrameBuffer(), (100 << 20).to_bytes(4, "big")
+    for _ in range(300):
+        assert feed(buffer, sent, 64) == []
+        sent = b"a little"
+    buffer.writable()
+    assert buffer.capacity_bytes <= 2 * FIRST_BYTES
+
+
 def test_a_client_that_fills_the_buffer_gets_more_room() -> None:
     """Many small frames in a row come by few reads; the buffer stops growing at a size."""
     buffer, reads, stream = FrameBuffer(), 0, frame(bytes(3000)) * 400
@@ -209,7 +222,8 @@ def test_what_comes_behind_a_frame_in_use_is_moved_a_few_times_only() -> None:
     view, data = buffer.next_frame(), frame(bytes(3_000_000))
     buffers, at = set(), 0
     while at < len(data):
-        room, part = buffer.writable_behind(), data[at : at + 4_000]
+        room = buffer.writable_behind()
+        part = data[at : at + min(4_000, len(room))]
         room[: len(part)] = part
         buffer.received(len(part))
         at += len(part)
@@ -217,3 +231,56 @@ def test_what_comes_behind_a_frame_in_use_is_moved_a_few_times_only() -> None:
     assert view is not None and bytes(view) == b"in use"
     assert whole(buffer) == [data[4:]]
     assert len(buffers) <= 12  # doubled each time
+
+
+def resident_bytes() -> int:
+    """What this process has of the machine's memory."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * PAGESIZE
+
+
+def test_a_large_frame_moves_once_into_room_of_its_own_size() -> None:
+    buffer, body = FrameBuffer(), bytes(range(256)) * (40 << 12)
+    data, buffers, rooms = memoryview(frame(body)), list[int](), set[int]()
+    while data:
+        room = buffer.writable()
+        rooms.add(len(room))
+        count = min(len(room), len(data), 300_000)
+        room[:count], data = data[:count], data[count:]
+        buffer.received(count)
+        if buffer.capacity_bytes not in buffers:
+            buffers.append(buffer.capacity_bytes)
+    assert whole(buffer) == [body]
+    # By doubling to a megabyte, then to where it ends; and no read is to take more than that.
+    assert [size for size in buffers if size > 1 << 20] == [len(body) + 4]
+    assert max(rooms) <= 1 << 20
+    assert len(buffer.writable()) <= 1 << 20
+
+
+def test_an_announced_length_takes_no_more_memory_than_what_has_come() -> None:
+    before = resident_bytes()
+    buffers = [FrameBuffer(1 << 30) for _ in range(3)]
+    for buffer in buffers:
+        feed(buffer, (1 << 30).to_bytes(4, "big") + bytes(3 << 20), 1 << 20)
+        assert buffer.capacity_bytes == (1 << 30) + 4
+    assert resident_bytes() - before < 100 << 20
+
+
+def test_a_large_frame_comes_where_the_system_gives_no_room_beforehand() -> None:
+    """The address space ends at 512 MB: a gigabyte that is announced cannot be set aside."""
+    script = (
+        "import resource\n"
+        "from barnabas.wire.frame import FrameBuffer\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (512 << 20, 512 << 20))\n"
+        "buffer = FrameBuffer(1 << 30)\n"
+        "data = memoryview((1 << 30).to_bytes(4, 'big') + bytes(9 << 20))\n"
+        "while data:\n"
+        "    room = buffer.writable()\n"
+        "    count = min(len(room), len(data))\n"
+        "    room[:count], data = data[:count], data[count:]\n"
+        "    buffer.received(count)\n"
+        "print(len(buffer), buffer.capacity_bytes)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == [str((9 << 20) + 4), str(16 << 20)]

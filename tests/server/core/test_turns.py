@@ -1,12 +1,13 @@
 """Long work in turns: never two in one pass of the loop, and nothing of it is lost."""
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 
 import pytest
 
 from barnabas.server.core.turns import Turns, each
-from barnabas.wire.compiler import Steps
+from barnabas.storage.batch.steps import Steps, elsewhere
 
 SHORTEST_NS = 1  # then every step is a turn
 
@@ -54,6 +55,32 @@ def test_what_is_long_is_interrupted_and_goes_on() -> None:
         assert await turns.run(work) == "done"
         assert len(seen) == 50
         assert turns.interruptions >= 49
+
+    on_a_loop(test)
+
+
+def test_one_long_call_is_made_in_a_thread_while_the_loop_goes_on() -> None:
+    """It ends only after the loop has done something else."""
+
+    async def test() -> None:
+        turns, others = Turns(), threading.Event()
+
+        def call() -> str:
+            assert others.wait(30)
+            return threading.current_thread().name
+
+        def work() -> Steps[str]:
+            yield
+            return (yield from elsewhere(call))
+
+        steps = work()
+        assert not turns.begin(steps)
+        task = asyncio.create_task(turns.run(steps))
+        await asyncio.sleep(0)
+        asyncio.get_running_loop().call_soon(others.set)
+        assert (await task).startswith("barnabas-codec")
+        assert turns.made_elsewhere == 1
+        turns.stop()
 
     on_a_loop(test)
 

@@ -5,7 +5,7 @@ import pytest
 from barnabas.storage.append.record_validation import can_move, moved, validate_in_steps
 from barnabas.storage.append.rules import AppendRules
 from barnabas.storage.batch.builder import build_batch
-from barnabas.storage.batch.compression import Codec, compress_in_steps, decompress
+from barnabas.storage.batch.compression import Codec
 from barnabas.storage.batch.legacy import build_message_set
 from barnabas.storage.batch.records import Record
 from barnabas.storage.errors import InvalidRecord, RecordTooLarge
@@ -81,11 +81,3 @@ def test_messages_that_just_fit_are_taken(magic: int) -> None:
     assert len(lead(buffer, AppendRules(max_message_bytes=size), one_v2_batch=False).buffer) == size
     with pytest.raises(RecordTooLarge):
         lead(buffer, AppendRules(max_message_bytes=size - 1), one_v2_batch=False)
-
-
-def test_gzip_is_made_in_steps() -> None:
-    data = bytes(range(256)) * 4000
-    for level in (None, -1, 1, 9):
-        packed = finished(compress_in_steps(Codec.GZIP, data, level))
-        assert packed.steps >= len(data) // (16 << 10)
-        assert decompress(Codec.GZIP, memoryview(packed.value)) == data

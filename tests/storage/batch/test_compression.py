@@ -2,6 +2,8 @@
 
 import gzip
 import resource
+from threading import Thread
+from typing import Any
 
 import cramjam
 import pytest
@@ -13,8 +15,11 @@ from barnabas.storage.batch.compression import (
     codec_named,
     codec_of,
     compress,
+    compress_in_steps,
     decompress,
+    decompress_in_steps,
 )
+from barnabas.storage.batch.steps import Elsewhere, Steps
 from barnabas.storage.errors import CorruptBatch, DecompressionTooLarge, UnsupportedCodec
 
 COMPRESSING = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD]
@@ -97,6 +102,56 @@ def test_bombs_take_no_more_memory_than_the_limit(codec: Codec) -> None:
         decompress(codec, bomb, 1 << 20)
     grown_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert grown_kib < 32 << 10
+
+
+def taken(steps: Steps[bytes]) -> tuple[bytes, int, int]:
+    """What steps return, how many made their call in a thread, and how many were made here."""
+    elsewhere = here = 0
+    while True:
+        try:
+            call: Any = next(steps)
+        except StopIteration as stop:
+            return stop.value, elsewhere, here
+        if isinstance(call, Elsewhere):
+            thread = Thread(target=call.make)
+            thread.start()
+            thread.join()
+            elsewhere += 1
+        else:
+            here += 1
+
+
+@pytest.mark.parametrize(("codec", "level"), [(c, lv) for c in COMPRESSING for lv in LEVELS[c]])
+def test_what_is_large_is_compressed_elsewhere_or_in_small_blocks(
+    codec: Codec, level: int | None
+) -> None:
+    """Whoever serves others, too, is held up by no more than a few KB of it."""
+    for format_0 in (False, True):
+        packed, elsewhere, here = taken(compress_in_steps(codec, TEXT, level, format_0=format_0))
+        assert packed == compress(codec, TEXT, level, format_0=format_0)
+        assert elsewhere == 1 or here >= len(TEXT) // (64 << 10)
+    assert taken(compress_in_steps(codec, TEXT[:1000], level))[1:] == (0, 0)
+
+
+@pytest.mark.parametrize("codec", COMPRESSING)
+def test_what_may_become_large_is_decompressed_elsewhere(codec: Codec) -> None:
+    for plain in (TEXT[:200_000], TEXT, bytes(3 << 20)):
+        packed = memoryview(compress(codec, plain))
+        found, elsewhere, _ = taken(decompress_in_steps(codec, packed))
+        assert found == plain
+        assert elsewhere == (len(plain) > 256 << 10 or len(packed) > 64 << 10)
+
+
+@pytest.mark.parametrize("codec", COMPRESSING)
+def test_limits_and_damage_are_told_from_elsewhere_as_from_here(codec: Codec) -> None:
+    packed = memoryview(compress(codec, bytes(3 << 20)))
+    for limit_bytes in (1 << 10, 1 << 20):
+        with pytest.raises(DecompressionTooLarge):
+            taken(decompress_in_steps(codec, packed, limit_bytes))
+    damaged = bytearray(compress(codec, TEXT))
+    damaged[len(damaged) // 2 :] = bytes(len(damaged) - len(damaged) // 2 - 1) + b"\x01"
+    with pytest.raises(CorruptBatch):
+        taken(decompress_in_steps(codec, memoryview(damaged)))
 
 
 @pytest.mark.parametrize("codec", COMPRESSING)
