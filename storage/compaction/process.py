@@ -27,6 +27,7 @@ from barnabas.storage.errors import StorageError, is_disk_failure
 # The lowest: on two cores the 99th percentile of the broker's answers is then 1.9 times what it is
 # without a compaction, at 10 it is 2.7 times. (SCHED_IDLE: 1.8, but a busy machine starves it.)
 _NICENESS: Final = 19
+_LONGEST_WAIT_MS: Final = 1 << 30  # twelve days; poll(2) takes no more than twice that
 _PATIENCE_SECONDS: Final = 0.01
 """How long the broker waits for a killed child, which as the lowest may be long in dying."""
 
@@ -146,8 +147,8 @@ def _paced(jobs: BinaryIO, bytes_per_second: float) -> FileSystem:
     def pace(size: int) -> None:
         nonlocal moved_bytes
         moved_bytes += size
-        ahead_ms = 1000 * (started + moved_bytes / bytes_per_second - monotonic())
-        for _, events in poller.poll(max(ahead_ms, 0)):
+        wait_ms = wait_ms_after(moved_bytes, bytes_per_second, monotonic() - started)
+        for _, events in poller.poll(wait_ms):
             if events & (POLLHUP | POLLERR):
                 raise SystemExit
 
@@ -160,3 +161,16 @@ def _paced(jobs: BinaryIO, bytes_per_second: float) -> FileSystem:
         return os.pwrite(fd, data, position)
 
     return replace(REAL, pread=pread, pwrite=pwrite)
+
+
+def wait_ms_after(moved_bytes: int, bytes_per_second: float, elapsed_seconds: float) -> float:
+    """How long to wait so as to be no faster than that.
+
+    At 0 for good; below, or without a number, not at all (Kafka's Throttler).
+    """
+    if bytes_per_second == 0:
+        return _LONGEST_WAIT_MS
+    if not bytes_per_second > 0:
+        return 0
+    ahead_seconds = moved_bytes / bytes_per_second - elapsed_seconds
+    return max(0, min(1000 * ahead_seconds, _LONGEST_WAIT_MS))

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from math import inf, nan
 from pathlib import Path
 from typing import NoReturn
 
@@ -24,13 +25,20 @@ from barnabas.storage.compaction.job import (
     CompactionJob,
     Compactor,
 )
-from barnabas.storage.compaction.process import CompactionProcess, InlineCompactor, run_job
+from barnabas.storage.compaction.process import (
+    CompactionProcess,
+    InlineCompactor,
+    run_job,
+    wait_ms_after,
+)
 from barnabas.storage.disk.fs import REAL
 from barnabas.storage.segment.transaction_index import AbortedTransaction
 
 from ..compaction_jobs import job_for, write_segment
 
 DEADLINE_SECONDS = 20
+DAY_MS = 24 * 60 * 60 * 1000
+LARGEST_TIMEOUT_MS = 1 << 31  # of poll(2)
 
 
 @pytest.fixture
@@ -97,6 +105,19 @@ def test_a_slow_pace_is_kept(process: CompactionProcess, tmp_path: Path) -> None
     started = time.monotonic()
     assert isinstance(wait_for_end(process)[-1], CompactionDone)
     assert time.monotonic() - started >= 0.5
+
+
+@pytest.mark.parametrize("rate", [-1.0, nan, inf])
+def test_a_pace_that_is_none_holds_nothing_up(
+    process: CompactionProcess, tmp_path: Path, rate: float
+) -> None:
+    process.submit(replace(small_job(tmp_path), io_bytes_per_second=rate))
+    assert isinstance(wait_for_end(process)[-1], CompactionDone)
+
+
+@pytest.mark.parametrize("rate", [0.0, 1e-300])
+def test_a_pace_at_which_nothing_gets_done_is_waited_for(rate: float) -> None:
+    assert DAY_MS < wait_ms_after(1, rate, 0) < LARGEST_TIMEOUT_MS
 
 
 def test_damage_is_reported_with_its_place(process: CompactionProcess, tmp_path: Path) -> None:
