@@ -1,11 +1,32 @@
 """What must be true of any log, whatever happened to it."""
 
+from collections.abc import Iterable, Mapping
+from enum import Enum
+
+from barnabas.storage.batch.control_records import EndTransactionMarker
 from barnabas.storage.batch.header import BatchHeader, crc_is_valid, walk
 from barnabas.storage.batch.records import Record, decode_batch
 from barnabas.storage.errors import CorruptIndex
+from barnabas.storage.log.results import ReadBound
 from barnabas.storage.manager.managed_log import ManagedLog
+from barnabas.storage.producers.updates import marker_of
 from barnabas.storage.segment.segment import Segment
 
+SERIAL = "s"
+"""Header that holds a record's number, which no other record of the history has."""
+
+
+class Role(Enum):
+    """What a record is to its transaction."""
+
+    DATA = "data"
+    COMMIT = "commit"
+    ABORT = "abort"
+
+
+Transactions = dict[bytes, tuple[int, Role]]
+"""Of transactional records, by their numbers: the producer, and what they are."""
+ABORT_KEY = EndTransactionMarker(False, 0).key
 Found = list[tuple[int, BatchHeader, list[Record]]]
 """(base offset of the segment, header, records) of batches on the disk."""
 
@@ -75,3 +96,80 @@ def check_producers(log: ManagedLog, found: Found, producer_id: int = 7) -> None
             ours[-1].last_sequence,
             ours[-1].last_offset,
         )
+
+
+def serial_of(record: Record) -> bytes:
+    ((name, value),) = record.headers
+    assert name == SERIAL and value is not None
+    return value
+
+
+def is_marker(record: Record, transactions: Transactions) -> bool:
+    return transactions.get(serial_of(record), (-1, Role.DATA))[1] is not Role.DATA
+
+
+def aborted_among(
+    records: Iterable[Record], transactions: Mapping[bytes, tuple[int, Role]]
+) -> set[int]:
+    """Offsets of the records whose transaction was aborted, of all records in order."""
+    aborted: set[int] = set()
+    undecided: dict[int, list[int]] = {}
+    for record in records:
+        producer_id, role = transactions.get(serial_of(record), (-1, Role.DATA))
+        if role is Role.DATA:
+            undecided.setdefault(producer_id, []).append(record.offset)
+            continue
+        offsets = undecided.pop(producer_id, [])
+        if role is Role.ABORT:
+            aborted.update(offsets)
+    return aborted
+
+
+def check_committed(log: ManagedLog, found: Found) -> None:
+    """A reader of committed data is given what was committed, all of it and nothing else."""
+    start, stable = log.log_start_offset, log.last_stable_offset
+    aborted: set[int] = set()
+    undecided: dict[int, list[int]] = {}
+    data: list[int] = []
+    for _, header, records in found:
+        offsets = [record.offset for record in records]
+        if header.is_control:
+            decided = undecided.pop(header.producer_id, []) if records else []
+            aborted.update(decided if records and records[0].key == ABORT_KEY else [])
+            continue
+        if header.next_offset <= stable:  # a high watermark may lie within a batch
+            data += offsets
+        if header.is_transactional:
+            undecided.setdefault(header.producer_id, []).extend(offsets)
+    open_offsets = [each for offsets in undecided.values() for each in offsets if each >= start]
+    assert min(open_offsets, default=stable) >= stable, (stable, undecided)
+    expected = [each for each in data if start <= each and each not in aborted]
+    for max_bytes in (1, 300, 1 << 20):
+        read = read_committed(log, max_bytes)
+        assert read == expected, f"committed {expected}, read {read}, of {start} to {stable}"
+
+
+def read_committed(log: ManagedLog, max_bytes: int) -> list[int]:
+    """Offsets of what a client with `isolation.level=read_committed` takes for records."""
+    offset, read = log.log_start_offset, []
+    while offset < log.last_stable_offset:
+        result = log.read(offset, max_bytes, bound=ReadBound.LAST_STABLE)
+        if result.records is None:
+            break
+        assert result.aborted_transactions is not None
+        upcoming = sorted((first, who) for who, first in result.aborted_transactions)
+        aborting: set[int] = set()
+        chunk = result.records.read()
+        for header in walk(chunk, partial_tail=True):
+            while upcoming and upcoming[0][0] <= header.last_offset:
+                aborting.add(upcoming.pop(0)[1])
+            if header.is_control:
+                marker = marker_of(chunk, header)
+                if marker is not None and not marker.is_commit:
+                    aborting.discard(header.producer_id)
+            elif not (header.is_transactional and header.producer_id in aborting):
+                read += [r.offset for r in decode_batch(chunk, header) if r.offset >= offset]
+            next_offset = header.next_offset
+        assert next_offset > offset
+        offset = next_offset
+    return read

@@ -90,6 +90,9 @@ PLANTINGS: dict[str, Planting] = {
     "7 a topic made again takes over the checkpoints of the old one": (
         ("storage/manager/data_directory.py", "self.before_creation(self, partition)", "pass"),
     ),
+    "8 recovery does not note which transactions were aborted": (
+        ("storage/segment/recovery.py", "segment.note_aborted(completed, stable_offset)", "pass"),
+    ),
 }  # fmt: skip
 
 

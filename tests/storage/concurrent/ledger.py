@@ -14,16 +14,18 @@ from barnabas.storage.errors import StorageError
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.manager.managed_log import ManagedLog
 
-from ..log_checks import Found, batches_of, check_indexes, check_producers
-
-SERIAL = "s"
-"""Header that holds a record's number, which no other record of the history has."""
-
-
-def serial_of(record: Record) -> bytes:
-    ((name, value),) = record.headers
-    assert name == SERIAL and value is not None
-    return value
+from ..log_checks import (
+    Found,
+    Role,
+    Transactions,
+    aborted_among,
+    batches_of,
+    check_committed,
+    check_indexes,
+    check_producers,
+    is_marker,
+    serial_of,
+)
 
 
 @dataclass
@@ -50,6 +52,8 @@ class Ledger:
     truncating_to: int | None = None
     serials: set[bytes] = field(default_factory=set)
     """All that were ever sent to it."""
+    transactions: Transactions = field(default_factory=dict)
+    """Of those of transactions, markers too."""
     had_power_cut: bool = False
     is_created: bool = False
     is_being_deleted: bool = False
@@ -65,15 +69,31 @@ class Ledger:
     def begin_truncation(self, offset: int, high_watermark: int) -> None:
         """The log is about to be truncated; what was replicated may have been compacted by."""
         seen: set[bytes | None] = set()
+        reopened: set[int] = set()
         for at in sorted(self.records, reverse=True):
             record = self.records[at]
             if at >= offset:
                 self.stale.setdefault(at, set()).add(serial_of(record))
                 if at < high_watermark:
+                    self._reopen(record, reopened)
                     seen.add(record.key)
-            elif record.key in seen:
+            elif record.key in seen or self._is_reopened(record, reopened):
                 self.may_be_gone.add(at)
+                seen.add(record.key)
         self.truncating_to = offset
+
+    def _reopen(self, record: Record, reopened: set[int]) -> None:
+        """A marker goes by which compaction may have gone already."""
+        producer_id, role = self.transactions.get(serial_of(record), (-1, Role.DATA))
+        if role is not Role.DATA:
+            reopened.add(producer_id)
+
+    def _is_reopened(self, record: Record, reopened: set[int]) -> bool:
+        """Whether a record is of a transaction whose marker goes."""
+        producer_id, role = self.transactions.get(serial_of(record), (-1, Role.DATA))
+        if role is not Role.DATA:
+            reopened.discard(producer_id)
+        return producer_id in reopened
 
     def end_truncation(self, end: int) -> None:
         self.truncating_to = None
@@ -123,6 +143,7 @@ class Ledger:
         self.had_power_cut |= power_cut
         check_indexes(log, found, may_mend=self.had_power_cut)
         check_producers(log, found)
+        check_committed(log, found)
         return found
 
     def _allowed(self, offset: int, power_cut: bool) -> set[bytes]:
@@ -165,8 +186,9 @@ class Ledger:
     def _check_keys(self, kept: list[Record], log: ManagedLog, power_cut: bool) -> None:
         """The latest of each key is there; a key that was deleted does not come back."""
         end = min(self.durable_end, log.log_end_offset) if power_cut else log.log_end_offset
-        latest = _latest(record for at, record in self.records.items() if at < end)
-        there = {record.key: record for record in sorted(kept, key=lambda each: each.offset)}
+        aborted = self._aborted([*self.records.values(), *self.in_flight])
+        latest = self._latest((r for at, r in self.records.items() if at < end), aborted)
+        there = self._latest(kept, self._aborted(kept))
         for key, record in latest.items():
             at = record.offset
             if at < self.start or at in self.may_be_gone:
@@ -177,6 +199,18 @@ class Ledger:
             assert found is not None and found.offset >= at, (
                 f"key {key!r}: the latest is at {at}, found {found and found.offset}"
             )
+
+    def _aborted(self, records: Iterable[Record]) -> set[int]:
+        ordered = sorted(records, key=lambda each: each.offset)
+        return aborted_among(ordered, self.transactions)
+
+    def _latest(self, records: Iterable[Record], aborted: set[int]) -> dict[bytes | None, Record]:
+        """The last record of each key, without those that were aborted and without markers."""
+        return {
+            record.key: record
+            for record in sorted(records, key=lambda each: each.offset)
+            if record.offset not in aborted and not is_marker(record, self.transactions)
+        }
 
     def adopt(self, log: ManagedLog, found: Found, *, power_cut: bool) -> None:
         """Go on from what was found."""
@@ -199,7 +233,3 @@ class Ledger:
         self.durable_end = min(self.durable_end, self.end)
         self.in_flight, self.truncating_to = [], None
         self.look(log)
-
-
-def _latest(records: Iterable[Record]) -> dict[bytes | None, Record]:
-    return {record.key: record for record in sorted(records, key=lambda each: each.offset)}

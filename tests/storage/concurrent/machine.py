@@ -18,8 +18,8 @@ from barnabas.storage.manager.log_manager import LogManager
 from barnabas.storage.manager.managed_log import ManagedLog
 
 from ..faulty_disk import Killed
-from ..log_checks import batches_of
-from .ledger import Ledger, serial_of
+from ..log_checks import batches_of, serial_of
+from .ledger import Ledger
 from .memory_disk import MemoryDisk
 from .stepping import Stage
 

@@ -2,24 +2,29 @@
 
 Between any two file calls of a compaction, a flush, a recovery or of the broker's own loop
 others go on with theirs: the log is appended to, truncated, rolled, retained, deleted and made
-again, or the machine dies and comes back. After each step, and after each death, the logs are
-held against the ledgers (`ledger`).
+again, transactions are begun, committed and aborted, or the machine dies and comes back. After
+each step, and after each death, the logs are held against the ledgers (`ledger`).
 """
 
 import logging
 from dataclasses import replace
 
 from barnabas.storage.batch.builder import build_batch
+from barnabas.storage.batch.control_records import EndTransactionMarker
 from barnabas.storage.batch.records import Record
 from barnabas.storage.directory_names import TopicPartition
 from barnabas.storage.log_config import LogConfig, LogManagerConfig
 from barnabas.storage.manager.managed_log import ManagedLog
+from barnabas.storage.producers.entry import AppendOrigin
 
 from ..faulty_disk import Killed
-from .ledger import SERIAL, Ledger, serial_of
+from ..log_checks import SERIAL, Role, serial_of
+from .ledger import Ledger
 from .machine import TOPICS, Machine
 
 POLICIES = {"kept": ("delete",), "compacted": ("compact",), "both": ("compact", "delete")}
+IDEMPOTENT = 7
+TRANSACTIONAL = (8, 9)
 
 
 class History(Machine):
@@ -35,7 +40,7 @@ class History(Machine):
             self.append: 40, self.go_on: 25, self.deliver: 15, self.background: 18, self.flush: 8,
             self.roll: 3, self.truncate: 3, self.delete_records: 3, self.delete: 1,
             self.replicate: 3, self.pass_time: 4, self.reconfigure: 1, self.restart: 1,
-            self.die: 1, self.flush_each: 4,
+            self.die: 1, self.flush_each: 4, self.transaction: 10,
         }  # fmt: skip
 
     def _settings(self) -> LogManagerConfig:
@@ -109,17 +114,58 @@ class History(Machine):
         self.wait(self.chance.choice((0, 1, 20)))
         self._append_to(*self._any())
 
-    def _append_to(self, log: ManagedLog, ledger: Ledger) -> None:
+    def transaction(self) -> None:
+        """A batch of a transaction, or its end."""
+        log, ledger = self._any()
+        producer_id = self.chance.choice(TRANSACTIONAL)
+        if log.producers.has_open_transaction(producer_id) and self.chance.random() < 0.4:
+            self._end_transaction(log, ledger, producer_id)
+        else:
+            self._append_to(log, ledger, producer_id)
+
+    def _end_transaction(self, log: ManagedLog, ledger: Ledger, producer_id: int) -> None:
+        marker = EndTransactionMarker(self.chance.random() < 0.5, coordinator_epoch=0)
+        record = replace(self._record(ledger.end), key=marker.key, value=marker.value)
+        role = Role.COMMIT if marker.is_commit else Role.ABORT
+        ledger.transactions[serial_of(record)] = producer_id, role
+        batch = build_batch(
+            [replace(record, offset=0)], producer_id=producer_id, producer_epoch=0,
+            is_transactional=True, is_control=True,
+        )  # fmt: skip
+        self._send(log, ledger, [record], batch, AppendOrigin.COORDINATOR)
+
+    def _append_to(self, log: ManagedLog, ledger: Ledger, producer_id: int | None = None) -> None:
+        """In a transaction, if a producer is given."""
         count = self.chance.choice((1, 1, 2, 5))
         records = [self._record(ledger.end + number) for number in range(count)]
+        is_transactional = producer_id is not None
+        if is_transactional:
+            ledger.transactions |= {serial_of(r): (producer_id, Role.DATA) for r in records}
+        elif self.chance.random() < 0.3:
+            producer_id = IDEMPOTENT
         facts = {}
-        if self.chance.random() < 0.3:
-            facts = {"producer_id": 7, "producer_epoch": 0, "base_sequence": _next_sequence(log)}
-        batch = build_batch([replace(r, offset=n) for n, r in enumerate(records)], **facts)
+        if producer_id is not None:
+            sequence = _next_sequence(log, producer_id)
+            facts = {"producer_id": producer_id, "producer_epoch": 0, "base_sequence": sequence}
+        batch = build_batch(
+            [replace(r, offset=n) for n, r in enumerate(records)],
+            is_transactional=is_transactional,
+            **facts,
+        )
+        self._send(log, ledger, records, batch, AppendOrigin.CLIENT)
+
+    def _send(
+        self,
+        log: ManagedLog,
+        ledger: Ledger,
+        records: list[Record],
+        batch: bytearray,
+        origin: AppendOrigin,
+    ) -> None:
         self.tell(ledger.topic, *((r.offset, r.key, r.value and len(r.value)) for r in records))
         ledger.in_flight = records
         ledger.serials.update(map(serial_of, records))
-        log.append_as_leader(batch, self.deaths, self.now_ms)
+        log.append_as_leader(batch, self.deaths, self.now_ms, origin=origin)
         ledger.settle()
         ledger.boundaries.append(records[0].offset)
         if self.chance.random() < 0.8:
@@ -248,8 +294,8 @@ class History(Machine):
         raise Killed
 
 
-def _next_sequence(log: ManagedLog) -> int:
-    entry = log.producers.producers.get(7)
+def _next_sequence(log: ManagedLog, producer_id: int) -> int:
+    entry = log.producers.producers.get(producer_id)
     return 0 if entry is None or not entry.batches else entry.last_sequence + 1
 
 
