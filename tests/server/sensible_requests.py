@@ -189,6 +189,18 @@ def _offset_delete(world: World) -> Values:
     return {"group_id": world.new_member().group, "topics": [topic]}
 
 
+def _write_txn_markers(world: World) -> Values:
+    marker = {
+        "producer_id": 1,
+        "producer_epoch": 0,
+        "transaction_result": False,
+        "transaction_version": 2,
+        "coordinator_epoch": 0,
+        **_of_partitions(world, "topics", "name", "partition_indexes"),
+    }
+    return {"markers": [marker]}
+
+
 SENSIBLE: dict[ApiKey, Callable[[World], Values]] = {
     ApiKey.PRODUCE: _produce,
     ApiKey.FETCH: _fetch,
@@ -216,6 +228,7 @@ SENSIBLE: dict[ApiKey, Callable[[World], Values]] = {
         "transaction_timeout_ms": 1000,
     },
     ApiKey.OFFSET_FOR_LEADER_EPOCH: _offset_for_leader_epoch,
+    ApiKey.WRITE_TXN_MARKERS: _write_txn_markers,
     ApiKey.DESCRIBE_CONFIGS: lambda world: _configs(world, "configuration_keys"),
     ApiKey.ALTER_CONFIGS: lambda world: _configs(world, name="max.message.bytes", value="99999"),
     ApiKey.ALTER_REPLICA_LOG_DIRS: lambda world: {
