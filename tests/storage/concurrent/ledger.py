@@ -77,7 +77,7 @@ class Ledger:
                 if at < high_watermark:
                     self._reopen(record, reopened)
                     seen.add(record.key)
-            elif record.key in seen or self._is_reopened(record, reopened):
+            elif self._is_reopened(record, reopened) or record.key in seen:
                 self.may_be_gone.add(at)
                 seen.add(record.key)
         self.truncating_to = offset
