@@ -61,6 +61,8 @@ from barnabas.server.settings.changes.log_levels import LogLevels
 from barnabas.server.settings.changes.services import SettingsServices
 from barnabas.server.settings.changes.topic_settings import TopicSettings
 from barnabas.server.settings.config import BrokerConfig
+from barnabas.server.transactions.coordinator import TransactionCoordinator
+from barnabas.server.transactions.observe import observe_transactions
 from barnabas.server.unsupported import refuse_unsupported
 from barnabas.storage.manager.managed_log import ManagedLog
 
@@ -138,6 +140,7 @@ class Broker:
         self.topics: Topics
         self.controller: Controller
         self.producer_ids: ProducerIdPool
+        self.transactions: TransactionCoordinator
 
     async def start(self) -> None:
         """Bring the broker up. Raises StartFailed with what to do about it."""
@@ -182,6 +185,7 @@ class Broker:
         self.clock.call_later(IDLE_SWEEP_MS, self._sweep, coalesces=True)
         self.log_keeper.start()
         self.groups.start()
+        self.transactions.start()
         self.is_serving = True
 
     async def stop(self) -> None:
@@ -254,6 +258,12 @@ class Broker:
         )
         self.replicas = Replicas(self.broker_id, self.disks, is_known, self.metrics)
         self.producer_ids = ProducerIdPool(registry.producer_ids, self.broker_id)
+        self.transactions = TransactionCoordinator(
+            self.config, self.clock, self.metadata, self.produces, self.fetches, self.disks.flush,
+            lambda: self.markers, self.producer_ids.take,
+            lambda: self.features.transaction_version, self.logs.room("transactions"),
+        )  # fmt: skip
+        self.coordinators.add(self.transactions.leadership)
         self.topics = Topics(registry, self.metadata, self.config, self.clock)
         self.live_settings = LiveSettings(
             self.broker_id, registry, self.config, self.topic_settings, self._logs_of, self.disks,
@@ -311,6 +321,7 @@ class Broker:
         observe_connections(self.population, metrics)
         observe_cluster(self.controller, self.metadata, metrics)
         observe_groups(self.groups, metrics)
+        observe_transactions(self.transactions, metrics)
         if self.config.barnabas_http_port >= 0:
             self.dispatcher.meter = RequestMeter(metrics)
 
@@ -349,6 +360,7 @@ class Broker:
             self.producer_ids.stop,
             self.live_settings.stop,
             self.groups.stop,
+            self.transactions.stop,
             self.controller.stop if leaves else self.controller.abandon,
             self.registry.store.close if leaves else self._abandon_registry,
             *((self.log_keeper.complete, self.log_keeper.close) if marks_clean else ()),

@@ -13,7 +13,7 @@ from barnabas.server.cluster.added_partitions import plan_partitions
 from barnabas.server.cluster.metadata import INTERNAL_TOPICS, ClusterMetadata
 from barnabas.server.core.clock import Clock
 from barnabas.server.core.errors import ApiError
-from barnabas.server.core.topic_names import name_fault
+from barnabas.server.core.topic_names import OFFSETS_TOPIC, TRANSACTION_TOPIC, name_fault
 from barnabas.server.registry.configs import MOST_TRIES
 from barnabas.server.registry.errors import TopicExists, VersionConflict
 from barnabas.server.registry.placement import ImpossiblePlacement, assign_replicas
@@ -70,10 +70,10 @@ class Topics:
         brokers there are; with ZooKeeper creation waits for enough of them, as in Kafka.
         """
         config = self._config
-        if name == "__consumer_offsets":
+        if name == OFFSETS_TOPIC:
             partitions = config.offsets_topic_num_partitions
             factor = config.offsets_topic_replication_factor
-        elif name == "__transaction_state":
+        elif name == TRANSACTION_TOPIC:
             partitions = config.transaction_state_log_num_partitions
             factor = config.transaction_state_log_replication_factor
         else:
@@ -85,14 +85,18 @@ class Topics:
     def internal_settings(self, name: str) -> dict[str, str]:
         """The topic settings that Kafka gives its own topics."""
         config = self._config
-        if name == "__consumer_offsets":
-            size = config.offsets_topic_segment_bytes
-        else:
-            size = config.transaction_state_log_segment_bytes
+        if name == OFFSETS_TOPIC:
+            return {
+                "cleanup.policy": "compact",
+                "compression.type": "producer",
+                "segment.bytes": str(config.offsets_topic_segment_bytes),
+            }
         return {
             "cleanup.policy": "compact",
-            "compression.type": "producer" if name == "__consumer_offsets" else "uncompressed",
-            "segment.bytes": str(size),
+            "compression.type": "uncompressed",
+            "min.insync.replicas": str(config.transaction_state_log_min_isr),
+            "segment.bytes": str(config.transaction_state_log_segment_bytes),
+            "unclean.leader.election.enable": "false",
         }
 
     def place(self, partitions: int, factor: int, first: int = 0) -> dict[int, list[int]]:

@@ -6,6 +6,7 @@ from barnabas.server.core.errors import ApiError
 from barnabas.wire.error_codes import ErrorCode
 
 OFFSETS_TOPIC = "__consumer_offsets"
+TRANSACTION_TOPIC = "__transaction_state"
 LONGEST_NAME = 249
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 

@@ -1,10 +1,10 @@
-"""FindCoordinator: which broker coordinates a group.
+"""FindCoordinator: which broker coordinates a group or a transactional id.
 
 * v1: transactional ids as well as groups, an error message ("NONE" on success). v4: several keys
   (KIP-699), whose messages are empty but for a type that nobody knows.
   v6: share groups' keys (KIP-932), which are refused: INVALID_REQUEST.
-* The first question for a group makes __consumer_offsets; if that fails or takes too long:
-  COORDINATOR_NOT_AVAILABLE.
+* The first question for a group makes __consumer_offsets, the first for a transactional id
+  __transaction_state; if that fails or takes too long: COORDINATOR_NOT_AVAILABLE.
 """
 
 from collections.abc import Coroutine
@@ -12,7 +12,7 @@ from typing import Any
 
 from barnabas.server.coordinators.first_use import after_creation, is_first_use
 from barnabas.server.core.errors import ApiError
-from barnabas.server.core.topic_names import OFFSETS_TOPIC
+from barnabas.server.core.topic_names import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from barnabas.server.core.turns import Sliced, each
 from barnabas.server.handlers import Versions
 from barnabas.server.requests.context import RequestContext
@@ -27,6 +27,7 @@ from barnabas.wire.messages.find_coordinator import (
 VERSIONS = Versions(0, 6)
 Answer = FindCoordinatorResponse | Sliced[FindCoordinatorResponse]
 GROUP, TRANSACTION, SHARE = 0, 1, 2
+TOPICS = {GROUP: OFFSETS_TOPIC, TRANSACTION: TRANSACTION_TOPIC}
 MESSAGES: dict[int, str] = {
     ErrorCode.NONE: "NONE",
     ErrorCode.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
@@ -38,13 +39,13 @@ def handle(
     request: FindCoordinatorRequest, context: RequestContext
 ) -> Answer | Coroutine[Any, Any, Answer]:
     """Answer at once, or make the topic first."""
+    broker, topic = context.broker, TOPICS.get(request.key_type)
     if request.key_type == GROUP:
-        context.broker.groups.expect_members()
-    if request.key_type == GROUP and is_first_use(context.broker.metadata, OFFSETS_TOPIC):
-        broker = context.broker
-        return after_creation(
-            broker.topics, OFFSETS_TOPIC, lambda: _answer(request, context), broker.log
-        )
+        broker.groups.expect_members()
+    elif request.key_type == TRANSACTION:
+        broker.transactions.expect_producers()
+    if topic is not None and is_first_use(broker.metadata, topic):
+        return after_creation(broker.topics, topic, lambda: _answer(request, context), broker.log)
     return _answer(request, context)
 
 
@@ -82,12 +83,15 @@ def _find(key: str, key_type: int, context: RequestContext) -> Coordinator:
 
 
 def _coordinator_of(key: str, key_type: int, context: RequestContext) -> Coordinator:
-    if key_type == TRANSACTION:
-        raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    if key_type != GROUP:
+    broker = context.broker
+    if key_type == GROUP:
+        where = (OFFSETS_TOPIC, broker.groups.partition_of(key))
+    elif key_type == TRANSACTION:
+        where = (TRANSACTION_TOPIC, broker.transactions.partition_of(key))
+    else:
         raise ApiError(ErrorCode.INVALID_REQUEST)
-    metadata = context.broker.metadata
-    partition = metadata.partition(OFFSETS_TOPIC, context.broker.groups.partition_of(key))
+    metadata = broker.metadata
+    partition = metadata.partition(*where)
     endpoint = metadata.leader_endpoint(partition, context.listener_name) if partition else None
     if partition is None or endpoint is None:
         raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)

@@ -24,6 +24,7 @@ from barnabas.server.replication.replicas import Replicas
 from barnabas.server.requests.access import Authorizer
 from barnabas.server.settings.changes.services import SettingsServices
 from barnabas.server.settings.config import BrokerConfig
+from barnabas.server.transactions.coordinator import TransactionCoordinator
 from barnabas.storage.manager.log_manager import LogManager
 from barnabas.wire.api import ApiKey
 
@@ -54,6 +55,7 @@ class Services(Protocol):
     replicas: Replicas
     settings: SettingsServices
     topics: Topics
+    transactions: TransactionCoordinator
     turns: Turns
 
     @property

@@ -21,6 +21,7 @@ from barnabas.wire.uuids import ZERO_UUID, Uuid
 from tests.server.admin import BROKER, SET, TOPIC, alter, resource
 from tests.server.golden_frames import Frame
 from tests.server.golden_groups import STEPS as GROUP_STEPS
+from tests.server.golden_transactions import STEPS as TRANSACTION_STEPS
 from tests.server.raw_client import RawClient
 from tests.server.records import Producer, make_batch, produce
 
@@ -209,6 +210,7 @@ def _offset_for_leader_epoch(world: World, request: Any, answer: Any) -> None:
 
 STEPS: dict[ApiKey, Callable[[World, Any, Any], None]] = {
     **GROUP_STEPS,
+    **TRANSACTION_STEPS,
     ApiKey.PRODUCE: _produce,
     ApiKey.FETCH: _fetch,
     ApiKey.LIST_OFFSETS: _list_offsets,

@@ -13,7 +13,7 @@ from tests.server.waiting import wait_until
 
 from .counters import TOPIC, Counters
 
-SETTINGS = {"transaction.state.log.num.partitions": 2}
+SETTINGS = {"transaction.state.log.num.partitions": 2, "transaction.state.log.min.isr": 1}
 OTHER = 7
 
 

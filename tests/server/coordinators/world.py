@@ -87,9 +87,15 @@ class CoordinatorWorld:
     def records(self, index: int = 0) -> list[tuple[BatchHeader, Record]]:
         """Everything in one partition of the topic."""
         log = self.partition(index).log
-        found = log.read(log.log_start_offset, 1 << 30, bound=ReadBound.LOG_END).records
-        data = found.read() if found is not None else b""
-        return [(header, record) for header in walk(data) for record in decode_batch(data, header)]
+        read: list[tuple[BatchHeader, Record]] = []
+        offset = log.log_start_offset
+        while offset < log.log_end_offset:  # segment by segment
+            found = log.read(offset, 1 << 30, bound=ReadBound.LOG_END).records
+            data = found.read() if found is not None else b""
+            for header in walk(data):
+                read += [(header, record) for record in decode_batch(data, header)]
+                offset = header.next_offset
+        return read
 
     def close(self) -> None:
         """Close the logs."""

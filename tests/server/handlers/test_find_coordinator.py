@@ -4,9 +4,23 @@ import pytest
 
 from barnabas.server.testing.broker import Broker
 from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+)
 from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.wire.messages.metadata import MetadataRequest
 from tests.server.raw_client import RawClient
+
+
+def describe_topic(client: RawClient, topic: str, *names: str) -> list[str | None]:
+    """The values of a topic's settings."""
+    resource = DescribeConfigsResource(
+        resource_type=2, resource_name=topic, configuration_keys=list(names)
+    )
+    (answer,) = client.call(DescribeConfigsRequest(resources=[resource]), 4).results
+    values = {config.name: config.value for config in answer.configs}
+    return [values[name] for name in names]
 
 
 @pytest.mark.parametrize("version", range(4))
@@ -48,3 +62,32 @@ def test_the_first_question_makes_the_topic() -> None:
         (topic,) = client.call(MetadataRequest(topics=None), 9).topics
         assert (topic.name, topic.is_internal) == ("__consumer_offsets", True)
         assert len(topic.partitions) == 7
+
+
+@pytest.mark.parametrize("version", range(1, 7))
+def test_transactional_ids(client: RawClient, broker: Broker, version: int) -> None:
+    if version < 4:
+        answer = client.call(FindCoordinatorRequest(key="t", key_type=1), version)
+        found = (answer.error_code, answer.node_id, answer.host, answer.port)
+        assert answer.error_message == "NONE"
+    else:
+        request = FindCoordinatorRequest(coordinator_keys=["t"], key_type=1)
+        (one,) = client.call(request, version).coordinators
+        found = (one.error_code, one.node_id, one.host, one.port)
+    assert found == (0, 0, "127.0.0.1", broker.port)
+
+
+def test_the_first_question_for_a_transactional_id_makes_its_topic() -> None:
+    with Broker({"transaction.state.log.num.partitions": 7}) as broker:
+        with RawClient(broker.port) as client:
+            request = FindCoordinatorRequest(key="t", key_type=1)
+            assert client.call(request, 2).error_code == 0
+            (topic,) = client.call(MetadataRequest(topics=None), 9).topics
+            assert (topic.name, topic.is_internal) == ("__transaction_state", True)
+            assert len(topic.partitions) == 7
+            names = (
+                "cleanup.policy", "compression.type", "min.insync.replicas", "segment.bytes",
+                "unclean.leader.election.enable",
+            )  # fmt: skip
+            settings = describe_topic(client, "__transaction_state", *names)
+            assert settings == ["compact", "uncompressed", "2", "104857600", "false"]

@@ -1,4 +1,4 @@
-"""InitProducerId without transactions: ids nobody has had, over brokers and restarts."""
+"""InitProducerId: ids nobody has had, over brokers and restarts; epochs of transactional ids."""
 
 import pytest
 
@@ -6,6 +6,8 @@ from barnabas.server.testing.broker import Broker
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from tests.server.raw_client import RawClient
+from tests.server.transaction_requests import Transactional
+from tests.server.waiting import wait_until
 
 
 def init(
@@ -78,11 +80,73 @@ def test_no_id_comes_again_after_a_restart() -> None:
     [
         ("", 60_000, ErrorCode.INVALID_REQUEST),
         ("x", 0, ErrorCode.INVALID_TRANSACTION_TIMEOUT),
-        ("x", 10**9, ErrorCode.INVALID_TRANSACTION_TIMEOUT),
-        ("x", 60_000, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        ("x", 900_001, ErrorCode.INVALID_TRANSACTION_TIMEOUT),
     ],
 )
-def test_transactional_ids(
+def test_transactional_ids_that_are_refused(
     client: RawClient, transactional_id: str, timeout_ms: int, code: ErrorCode
 ) -> None:
     assert init(client, transactional_id, timeout_ms=timeout_ms) == (code, -1, -1)
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_a_transactional_id_keeps_its_producer_id_and_raises_its_epoch(
+    client: RawClient, version: int
+) -> None:
+    name = f"raised-{version}"
+    code, producer_id, epoch = init(client, name, version=version)
+    assert (code, epoch) == (0, 0)
+    assert init(client, name, version=version) == (0, producer_id, 1)
+
+
+def test_the_first_transactional_id_waits_for_its_topic() -> None:
+    with Broker() as broker, RawClient(broker.port) as client:
+        assert init(client, "first")[0] == 0
+        assert list(broker.server.metadata.topics) == ["__transaction_state"]
+
+
+def test_a_producer_goes_on_with_what_it_knows(client: RawClient) -> None:
+    _, producer_id, epoch = init(client, "goes on")
+    assert init(client, "goes on", producer_id=producer_id, epoch=epoch) == (0, producer_id, 1)
+    again = init(client, "goes on", producer_id=producer_id, epoch=epoch)
+    assert again == (0, producer_id, 1), "its answer was lost"
+
+
+@pytest.mark.parametrize(
+    ("version", "code"),
+    [
+        (3, ErrorCode.INVALID_PRODUCER_EPOCH),
+        (4, ErrorCode.PRODUCER_FENCED),
+        (5, ErrorCode.PRODUCER_FENCED),
+    ],
+)
+def test_a_producer_whose_id_is_taken_is_fenced(
+    client: RawClient, version: int, code: ErrorCode
+) -> None:
+    name = f"taken-{version}"
+    _, producer_id, epoch = init(client, name)
+    init(client, name)
+    answer = init(client, name, producer_id=producer_id, epoch=epoch, version=version)
+    assert answer == (code, -1, -1)
+    answer = init(client, name, producer_id=producer_id + 1, epoch=1, version=version)
+    assert answer == (code, -1, -1)
+
+
+def test_an_open_transaction_is_aborted_first(broker: Broker, client: RawClient) -> None:
+    broker.create_topic("aborted-first")
+    first = Transactional(client, "open").begin()
+    assert first.add(("aborted-first", 0)) == [0]
+    assert init(client, "open") == (ErrorCode.CONCURRENT_TRANSACTIONS, -1, -1)
+    wait_until(lambda: first.state == "CompleteAbort")
+    assert init(client, "open") == (0, first.id.producer_id, 2)
+    assert first.end() == ErrorCode.PRODUCER_FENCED
+
+
+def test_epochs_go_on_after_a_restart() -> None:
+    with Broker() as broker:
+        with RawClient(broker.port) as client:
+            before = [init(client, "kept") for _ in range(3)]
+        broker.kill()
+        broker.start()
+        with RawClient(broker.port) as client:
+            wait_until(lambda: init(client, "kept") == (0, before[0][1], 3))

@@ -1,0 +1,138 @@
+"""What ends by itself: transactions that are open for too long, ids that nobody uses.
+
+A transaction is aborted when its producer's timeout is over, and the producer is fenced. It is
+counted by the clock that no change of the date moves; after the coordinator moved, from what is
+left by the date, at most the whole timeout.
+
+A transactional id without an open transaction is forgotten `transactional.id.expiration.ms`
+after it was last heard of. Its tombstone comes first; a producer that uses it meanwhile is told
+to come again.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+
+from barnabas.server.coordinators.writer import KeyAndValue, Writer
+from barnabas.server.core.clock import Clock, Timer
+from barnabas.server.observing.logs import Log
+from barnabas.server.settings.config import BrokerConfig
+from barnabas.server.transactions.ending import Ending
+from barnabas.server.transactions.observe import TransactionCounts
+from barnabas.server.transactions.records import encode_key
+from barnabas.server.transactions.shard import TransactionShard
+from barnabas.server.transactions.states import IDLE, TransactionEvent, next_state
+from barnabas.server.transactions.transaction import TransactionEntry
+from barnabas.wire.error_codes import ErrorCode
+
+SLICE_MS = 4.0
+TOMBSTONES_TOGETHER = 500
+Shards = Callable[[], Iterable[TransactionShard]]
+
+
+class Expiry:
+    """Ends what is over."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        clock: Clock,
+        writer: Writer,
+        ending: Ending,
+        counts: TransactionCounts,
+        log: Log,
+    ) -> None:
+        self._config = config
+        self._clock = clock
+        self._writer = writer
+        self._ending = ending
+        self._counts = counts
+        self._log = log
+        self._slice_timer: Timer | None = None
+
+    def stop(self) -> None:
+        """Look at no more ids."""
+        if self._slice_timer is not None:
+            self._slice_timer.cancel()
+
+    # Transactions.
+
+    def abort_timed_out(self, shards: Iterable[TransactionShard]) -> None:
+        """Abort what has been open for longer than its producer asked for."""
+        now_ms = self._clock.monotonic_ms()
+        for shard in shards:
+            for entry in tuple(shard.ongoing.values()):
+                if entry.pending is None and entry.deadline_ms < now_ms:
+                    self._abort(shard, entry)
+
+    def _abort(self, shard: TransactionShard, entry: TransactionEntry) -> None:
+        name = entry.transaction.transactional_id
+
+        def aborted(error: ErrorCode) -> None:
+            if error is ErrorCode.NONE:
+                self._counts.timed_out += 1
+                self._log.info("a transaction timed out", transactional_id=name)
+            else:
+                self._log.warn(
+                    "a transaction that timed out cannot be aborted", transactional_id=name,
+                    error=error.name,
+                )  # fmt: skip
+
+        self._ending.fence(shard, entry, aborted)
+
+    # Transactional ids.
+
+    def expire_ids(self, shards: Shards) -> None:
+        """Forget the ids that nobody uses, unless that is still being done."""
+        if self._slice_timer is None:
+            self._expire_some(self._parts(shards()))
+
+    def _expire_some(self, parts: Iterator[None]) -> None:
+        """Go on for a few milliseconds, then let others run, until all were seen."""
+        self._slice_timer = None
+        slice_ends_ms = time.monotonic() * 1000 + SLICE_MS
+        for _ in parts:
+            if time.monotonic() * 1000 > slice_ends_ms:
+                self._slice_timer = self._clock.call_later(1, lambda: self._expire_some(parts))
+                return
+
+    def _parts(self, shards: Iterable[TransactionShard]) -> Iterator[None]:
+        for shard in shards:
+            names = tuple(shard.entries)
+            for first in range(0, len(names), TOMBSTONES_TOGETHER):
+                if shard.is_active:
+                    self._expire(shard, names[first : first + TOMBSTONES_TOGETHER])
+                yield
+
+    def _expire(self, shard: TransactionShard, names: Iterable[str]) -> None:
+        """Bury those of the ids that have expired, in one batch."""
+        since_ms = self._clock.now_ms() - self._config.transactional_id_expiration_ms
+        expired: dict[str, TransactionEntry] = {}
+        for name in names:
+            entry = shard.entries.get(name)
+            if entry is not None and _is_over(entry, since_ms):
+                expired[name] = entry
+                entry.pending = next_state(entry.transaction.state, TransactionEvent.EXPIRED)
+        if not expired:
+            return
+
+        def written(error: ErrorCode, _: int) -> None:
+            for name, entry in expired.items():
+                entry.pending = None
+                if error is ErrorCode.NONE:
+                    shard.entries.pop(name, None)
+            if error is ErrorCode.NONE:
+                self._counts.expired_ids += len(expired)
+                self._log.info("transactional ids expired", ids=len(expired))
+            else:
+                self._log.warn("tombstones not stored", ids=len(expired), error=error.name)
+
+        tombstones: list[KeyAndValue] = [(encode_key(name), None) for name in expired]
+        self._writer.append(shard, tombstones, written)
+
+
+def _is_over(entry: TransactionEntry, since_ms: int) -> bool:
+    return (
+        entry.pending is None
+        and entry.transaction.last_update_ms <= since_ms
+        and entry.transaction.state in IDLE
+    )

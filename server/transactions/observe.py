@@ -1,0 +1,61 @@
+"""What the coordinator knows of its transactions and has done, as figures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+from typing import TYPE_CHECKING
+
+from barnabas.server.observing.metrics import Metrics
+from barnabas.server.transactions.states import TransactionState
+
+if TYPE_CHECKING:
+    from barnabas.server.transactions.coordinator import TransactionCoordinator
+
+_COORDINATOR = "kafka_coordinator_transaction"
+
+
+class TransactionCounts:
+    """What the coordinator has done since it was made."""
+
+    __slots__ = ("aborted", "committed", "expired_ids", "timed_out")
+
+    def __init__(self) -> None:
+        self.committed = 0
+        self.aborted = 0
+        self.timed_out = 0
+        self.expired_ids = 0
+
+    def count_end(self, state: TransactionState) -> None:
+        """A transaction is complete."""
+        if state is TransactionState.COMPLETE_COMMIT:
+            self.committed += 1
+        else:
+            self.aborted += 1
+
+
+def observe_transactions(transactions: TransactionCoordinator, metrics: Metrics) -> None:
+    """Show them; everything is counted when it is asked for."""
+
+    def in_state(state: TransactionState) -> int:
+        return Counter(each.state for each in transactions.all_transactions())[state]
+
+    def id_count() -> int:
+        return sum(shard.count for shard in transactions.shards.active())
+
+    metrics.gauge(
+        f"{_COORDINATOR}_numtransactionalids", "transactional ids coordinated here", id_count
+    )
+    for state in TransactionState:
+        metrics.gauge(
+            f"{_COORDINATOR}_numtransactionalids{state.text.lower()}",
+            f"transactional ids in state {state.text}",
+            partial(in_state, state),
+        )
+    for name, text in (
+        ("committed", "transactions committed"),
+        ("aborted", "transactions aborted"),
+        ("timed_out", "transactions aborted because their time was up"),
+        ("expired_ids", "transactional ids that expired"),
+    ):
+        metrics.counter(f"{_COORDINATOR}_{name}", text, partial(getattr, transactions.counts, name))
