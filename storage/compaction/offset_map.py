@@ -20,6 +20,9 @@ NO_KEY: Final = 1 << 63
 _SLOT_BYTES: Final = 24
 _WORDS: Final = 3
 _SECOND: Final = b"\x01"
+# A table needs a free slot: where none is left, a search for a key that is not there has no end.
+_LEAST_LOAD: Final = 0.01
+_MOST_LOAD: Final = 0.99
 # What a key costs in the dict beside its own bytes: its object's head (33, rounded up to 16),
 # the offset's (32), and up to 60 for the entry just after the dict has grown.
 _DICT_OVERHEAD_BYTES: Final = 48 + 32 + 60
@@ -35,7 +38,10 @@ class OffsetMap:
     def __init__(
         self, memory_bytes: int, load_factor: float = 0.9, most_records: int | None = None
     ) -> None:
-        """A map of at most `memory_bytes`; `most_records` is how many may be put into it."""
+        """A map of at most `memory_bytes`; `most_records` is how many may be put into it.
+
+        A load factor at which no table works is brought to the nearest at which one does.
+        """
         self._last: dict[bytes | None, int] = {None: NO_KEY}
         self._dict_bytes_left = memory_bytes // 2
         self._table = _Table(memory_bytes // 2, load_factor, most_records)
@@ -104,6 +110,7 @@ class _Table:
     """The slots; their memory is touched, and so taken, only as the table fills."""
 
     def __init__(self, memory_bytes: int, load_factor: float, most_records: int | None) -> None:
+        load_factor = min(max(_LEAST_LOAD, load_factor), _MOST_LOAD)
         slots = max(memory_bytes // _SLOT_BYTES, 2)
         if most_records is not None:
             slots = min(slots, int(most_records / load_factor) + 2)

@@ -1,6 +1,7 @@
 """The offset map beside a plain dict, in little memory."""
 
 import sys
+from math import inf, nan
 
 import pytest
 from hypothesis import given
@@ -45,6 +46,21 @@ def test_a_full_map_says_how_far_it_got() -> None:
     assert offset_map.last_offsets(keys) == [*range(end), *[NOT_FOUND] * (2000 - end)]
     # Kafka puts 900 keys into as much memory with its 24 bytes each; ours cost more at first.
     assert end >= 450
+
+
+@pytest.mark.parametrize("load_factor", [0.0, -1.0, nan, 1e-300, 1.0, 1e9, inf])
+@pytest.mark.parametrize("most_records", [None, 10_000])
+def test_a_table_works_whatever_its_load_factor(
+    load_factor: float, most_records: int | None
+) -> None:
+    keys = [b"%d" % number for number in range(2_000)]
+    offset_map = OffsetMap(10_000, load_factor, most_records)
+    for taken in range(0, 2_000, 10):
+        if not offset_map.put_all(keys[taken : taken + 10], range(10), taken, 0):
+            break
+    end = offset_map.latest_offset + 1
+    assert 0 < end < 2_000
+    assert offset_map.last_offsets(keys) == [*range(end), *[NOT_FOUND] * (2_000 - end)]
 
 
 def test_known_keys_still_move_in_a_map_without_room_for_more() -> None:
