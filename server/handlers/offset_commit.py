@@ -12,14 +12,14 @@
 
 from asyncio import gather
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, Final
 
 from barnabas.server.coordinators.first_use import after_creation, is_first_use
 from barnabas.server.core.delayed import Deferred
 from barnabas.server.core.errors import ApiError, code_of
+from barnabas.server.core.loading import load_in_steps
 from barnabas.server.core.topic_names import OFFSETS_TOPIC
 from barnabas.server.core.turns import Sliced
-from barnabas.server.groups.commits import Committer
 from barnabas.server.groups.offsets import Commits, CommittedOffset
 from barnabas.server.handlers import Versions
 from barnabas.server.registry.znodes.store import ZnodeError
@@ -35,6 +35,22 @@ from barnabas.wire.messages.offset_commit import (
 )
 
 VERSIONS = Versions(0, 10)
+GROUP_PARTS: Final = (
+    "barnabas.server.coordinators.writer",
+    "barnabas.server.groups.protocols",
+    "barnabas.wire.messages.join_group",
+    "barnabas.wire.messages.sync_group",
+    "barnabas.server.groups.members",
+    "barnabas.server.groups.group",
+    "barnabas.wire.messages.group_metadata_key",
+    "barnabas.wire.messages.group_metadata_value",
+    "barnabas.wire.messages.offset_commit_key",
+    "barnabas.wire.messages.offset_commit_value",
+    "barnabas.server.groups.records",
+    "barnabas.server.groups.commits",
+)
+"""What the first commit of a process loads, in this order: that others stand on comes first."""
+
 FOREVER_MS = (1 << 63) - 1
 Answers = dict[tuple[str, int], OffsetCommitResponsePartition]
 Answer = (
@@ -50,6 +66,7 @@ def handle(request: OffsetCommitRequest, context: RequestContext) -> Sliced[Answ
 
 
 def _serve(request: OffsetCommitRequest, context: RequestContext) -> Steps[Answer]:
+    yield from load_in_steps(GROUP_PARTS)
     response = OffsetCommitResponse()
     commits, answers = yield from _sort_out(request, context, response)
     if not commits:
@@ -77,6 +94,8 @@ def _commit(
     response: OffsetCommitResponse,
     context: RequestContext,
 ) -> OffsetCommitResponse | Deferred[OffsetCommitResponse]:
+    from barnabas.server.groups.commits import Committer
+
     committer = Committer(
         request.generation_id_or_member_epoch, request.member_id, request.group_instance_id
     )

@@ -75,7 +75,7 @@ def handle(request: ProduceRequest, context: RequestContext) -> Answer | Sliced[
     """Append everything, then wake who waits for it, then answer (acks=-1: once replicated)."""
     acks = request.acks
     if acks not in (-1, 0, 1):
-        return _unless_silent(_refused(request, ErrorCode.INVALID_REQUIRED_ACKS), request, context)
+        return Sliced(_refuse_acks(request, context))
     appended: Appended = []
     response = ProduceResponse()
     if _is_large(request):
@@ -97,6 +97,19 @@ def handle(request: ProduceRequest, context: RequestContext) -> Answer | Sliced[
     if settled:
         return _unless_silent(response, request, context)
     return _when_settled(response, appended, request, context)
+
+
+def _refuse_acks(request: ProduceRequest, context: RequestContext) -> Steps[Answer]:
+    """Every partition answers that there are no such acks."""
+    response = ProduceResponse()
+    for topic in request.topics:
+        answer = TopicProduceResponse(name=topic.name, topic_id=topic.topic_id)
+        response.responses.append(answer)
+        for data in topic.partitions:
+            answer.partition_responses.append(_refusal(data, ErrorCode.INVALID_REQUIRED_ACKS))
+            yield
+        yield
+    return _unless_silent(response, request, context)
 
 
 def _is_large(request: ProduceRequest) -> bool:
@@ -336,11 +349,12 @@ def _refused(request: ProduceRequest, code: ErrorCode) -> ProduceResponse:
             TopicProduceResponse(
                 name=topic.name,
                 topic_id=topic.topic_id,
-                partition_responses=[
-                    PartitionProduceResponse(index=data.index, error_code=int(code), base_offset=-1)
-                    for data in topic.partitions
-                ],
+                partition_responses=[_refusal(data, code) for data in topic.partitions],
             )
             for topic in request.topics
         ]
     )
+
+
+def _refusal(data: PartitionProduceData, code: ErrorCode) -> PartitionProduceResponse:
+    return PartitionProduceResponse(index=data.index, error_code=int(code), base_offset=-1)

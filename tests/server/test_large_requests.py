@@ -75,6 +75,22 @@ def test_a_large_request_is_served_in_many_turns(broker: Broker, large: Large) -
     assert turns.interruptions - before >= 4
 
 
+@pytest.mark.parametrize("large", [x for x in LARGE if x.api is ApiKey.PRODUCE], ids=str)
+def test_a_produce_that_is_refused_as_a_whole_is_refused_in_as_many_turns(
+    broker: Broker, large: Large, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one whose partitions are refused one by one: decoding and encoding are not all of it."""
+    turns, taken = broker.server.turns, list[int]()
+    monkeypatch.setattr(turns, "_turn_ns", 1)
+    with RawClient(broker.port, timeout_s=60) as client:
+        for acks in (1, 2):
+            large.request.acks = acks  # type: ignore[attr-defined]  # it is a produce
+            before = turns.interruptions
+            client.call(large.request, large.version)
+            taken.append(turns.interruptions - before)
+    assert taken[1] > taken[0] - ELEMENTS // 2
+
+
 @pytest.mark.parametrize("api", ["PRODUCE", "FETCH", "LIST_OFFSETS", "METADATA", "OFFSET_FETCH"])
 def test_a_small_request_overtakes_a_large_one(broker: Broker, api: str) -> None:
     large = next(large_requests(ApiKey[api], 19_900))
