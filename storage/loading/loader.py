@@ -137,6 +137,8 @@ class Loader(Recovery):
         except CorruptIndex as error:
             self._say(error.reason)
             return segment
+        except CorruptBatch as error:  # recovery cuts it, or whoever reads it is told
+            self._say(f"its aborted transactions cannot be checked: {error.reason}")
         return None
 
     def _settle(self, suspects: list[Segment]) -> None:
