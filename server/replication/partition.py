@@ -59,7 +59,6 @@ class Partition:
         self.key = (topic, index)
         self.local_id = local_id
         self.log = log
-        log.appender.refuses_transactions = True  # until there is a transaction coordinator
         self.state = ReplicaState.OFFLINE
         self.leader_id = NO_LEADER
         self.leader_epoch = NO_EPOCH

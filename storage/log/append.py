@@ -74,19 +74,6 @@ class LogAppender:
             offsets, store, producers, epochs, self._writer, config, self._rules
         )
 
-    @property
-    def refuses_transactions(self) -> bool:
-        """Whether clients may write no transactional batches.
-
-        Where nobody coordinates transactions nobody ends them, and readers of committed data
-        would wait for ever.
-        """
-        return self.plain.refuses_transactions
-
-    @refuses_transactions.setter
-    def refuses_transactions(self, refuses: bool) -> None:
-        self.plain.refuses_transactions = refuses
-
     def update_config(self, config: LogConfig) -> None:
         """Use other topic settings from now on."""
         self._writer.segment_bytes = config.segment_bytes
@@ -152,8 +139,6 @@ class LogAppender:
                 )
             updates = ProducerUpdates(self._producers, origin)
             for header in valid.headers:
-                if self.refuses_transactions and header.is_transactional and origin is _CLIENT:
-                    raise InvalidTransactionState("transactions are not coordinated here")
                 if header.has_producer_id:
                     if origin is _CLIENT and (sent := updates.find_duplicate(header)):
                         return self._duplicate(sent)

@@ -47,7 +47,6 @@ class PlainAppender:
         "_store",
         "_writer",
         "applies",
-        "refuses_transactions",
     )
 
     def __init__(
@@ -65,7 +64,6 @@ class PlainAppender:
         self._producers = producers
         self._epochs = epochs
         self._writer = writer
-        self.refuses_transactions = False
         self.update_config(config, rules)
 
     def update_config(self, config: LogConfig, rules: AppendRules) -> None:
@@ -117,7 +115,6 @@ class PlainAppender:
                 or sequence != (entry.batches[-1][0] + 1) & MAX_SEQUENCE
                 or (attributes & _TRANSACTIONAL != 0)
                 == (entry.current_transaction_first_offset < 0)
-                or (attributes & _TRANSACTIONAL and self.refuses_transactions)
             ):
                 return None
         elif attributes & _TRANSACTIONAL:

@@ -1,6 +1,7 @@
 """DescribeProducers: epochs and sequences as the partition remembers them."""
 
 from barnabas.server.testing.broker import Broker
+from barnabas.storage.batch.header import TRANSACTIONAL
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.describe_producers import (
     DescribeProducersRequest,
@@ -8,7 +9,9 @@ from barnabas.wire.messages.describe_producers import (
     TopicRequest,
 )
 from tests.server.raw_client import RawClient
-from tests.server.records import Producer, make_batch, produce
+from tests.server.records import Producer, make_batch, produce, resealed
+from tests.server.transaction_requests import V1, Transactional
+from tests.server.waiting import wait_until
 
 
 def described(client: RawClient, topic: str, *indexes: int) -> list[PartitionResponse]:
@@ -49,3 +52,22 @@ def test_partitions_that_are_not_there(broker: Broker, client: RawClient) -> Non
     (illegal,) = described(client, "bad name!", 0)
     assert illegal.error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
     assert illegal.error_message
+
+
+def test_a_producer_with_an_open_transaction(broker: Broker, client: RawClient) -> None:
+    broker.create_topic("open", 1)
+    send(client, "open", 7, 0, 0)
+    writer = Transactional(client, "described", V1).begin()
+    assert writer.add(("open", 0)) == [0]
+    data = make_batch(b"v", producer=Producer(*writer.id), sequence=0)
+    data[22] |= TRANSACTIONAL
+    assert produce(client, "open", resealed(data)).base_offset == 1
+
+    def of_writer() -> tuple[int, int]:
+        (part,) = described(client, "open", 0)
+        (found,) = [p for p in part.active_producers if p.producer_id == writer.id.producer_id]
+        return found.coordinator_epoch, found.current_txn_start_offset
+
+    assert of_writer() == (-1, 1)
+    assert writer.end() == 0
+    wait_until(lambda: of_writer() == (0, -1))

@@ -23,7 +23,6 @@ from tests.server.raw_client import RawClient
 from tests.server.records import (
     EARLIEST,
     LATEST,
-    NOBODY,
     NOW_MS,
     Producer,
     batches_of,
@@ -36,6 +35,8 @@ from tests.server.records import (
     read,
     resealed,
 )
+from tests.server.transaction_requests import V1, Transactional
+from tests.server.waiting import wait_until
 
 FOREVER = {"retention.ms": -1}
 RECORD_COUNT, LAST_OFFSET_DELTA, LEADER_EPOCH = 57, 23, 12
@@ -294,18 +295,28 @@ def test_sequences_are_remembered_over_a_restart() -> None:
             assert (list_offset(client, "t", EARLIEST).offset, end_of(client, "t")) == (0, 6)
 
 
-@pytest.mark.parametrize("version", [3, 9, 12])
-@pytest.mark.parametrize("producer", [NOBODY, Producer(9000)])
-def test_there_are_no_transactions_yet(
-    client: RawClient, topic: str, producer: Producer, version: int
+def committed(client: RawClient, topic: str) -> list[int]:
+    """The offsets of the batches that a reader of committed records gets."""
+    answer = fetch(client, (topic, 0, 0, 1 << 20), isolation_level=1)
+    return [header.base_offset for header in batches_of(fetched(answer)[topic, 0])]
+
+
+@pytest.mark.parametrize("is_commit", [True, False])
+def test_a_transaction_holds_up_what_stands_behind_it_until_it_ends(
+    client: RawClient, topic: str, is_commit: bool
 ) -> None:
-    data = make_batch(b"held up?", producer=producer, sequence=min(producer.epoch, 0))
+    writer = Transactional(client, topic, V1).begin()
+    assert writer.add((topic, 0)) == [0]
+    data = make_batch(b"held up", producer=Producer(*writer.id), sequence=0)
     data[22] |= TRANSACTIONAL
-    code = produce(client, topic, resealed(data), version=version).error_code
-    assert code == ErrorCode.INVALID_TXN_STATE
-    assert produce(client, topic, make_batch(b"read")).base_offset == 0
-    committed = fetch(client, (topic, 0, 0, 1 << 20), isolation_level=1)
-    assert [h.base_offset for h in batches_of(fetched(committed)[topic, 0])] == [0]
+    assert produce(client, topic, resealed(data)).base_offset == 0
+    assert produce(client, topic, make_batch(b"behind")).base_offset == 1
+    assert committed(client, topic) == []
+    assert writer.end(commit=is_commit) == 0
+    wait_until(lambda: committed(client, topic) == [0, 1])
+    answer = fetch(client, (topic, 0, 0, 1 << 20), isolation_level=1)
+    aborted = fetched(answer)[topic, 0].aborted_transactions or []
+    assert [each.producer_id for each in aborted] == ([] if is_commit else [writer.id.producer_id])
 
 
 @pytest.mark.parametrize("stated", [-1, NOW_MS - 5, NOW_MS + 5, (1 << 63) - 1])

@@ -28,7 +28,6 @@ def partition(tmp_path: Path) -> Iterator[Partition]:
     disks.open(lambda _: LogConfig(), NOW_MS)
     log = disks.create(TopicPartition("t", 0), LogConfig(), NOW_MS)
     made = Partition("t", Uuid(b"t" * 16), 0, 1, log, Metrics().topic("t"))
-    log.appender.refuses_transactions = False
     made.become_leader(0, (1,), (1,))
     yield made
     disks.close()

@@ -243,30 +243,6 @@ def test_a_transaction_starts_only_with_proof(tmp_path: Path) -> None:
     send(log, 2, transactional=True)
 
 
-@pytest.mark.parametrize("producer", [7, -1])
-def test_where_nobody_coordinates_clients_write_no_transactions(
-    tmp_path: Path, producer: int
-) -> None:
-    log = open_log(tmp_path)
-    log.appender.refuses_transactions = True
-    batch = a_batch(2, producer_id=producer, epoch=0, sequence=0, transactional=True)
-    with pytest.raises(InvalidTransactionState):
-        append(log, batch)
-    assert log.log_end_offset == 0
-
-
-def test_nor_do_they_go_on_with_one_that_is_open(tmp_path: Path) -> None:
-    log = open_log(tmp_path)
-    send(log, 0, transactional=True)
-    send(log, 2, transactional=True)
-    log.appender.refuses_transactions = True
-    with pytest.raises(InvalidTransactionState):
-        send(log, 4, transactional=True)
-    end_transaction(log, 7, commit=True)
-    send(log, 4)
-    assert log.last_stable_offset == log.log_end_offset == 7
-
-
 # --- followers -----------------------------------------------------------------------------
 
 
