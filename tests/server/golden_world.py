@@ -113,6 +113,12 @@ def _fetch(world: World, request: Any, answer: Any) -> None:
                 world.lead(name, question.partition, question.current_leader_epoch)
 
 
+def _write_txn_markers(world: World, request: Any, answer: Any) -> None:
+    for marker in answer.markers:
+        for topic in marker.topics:
+            world.topic(topic.name)
+
+
 def _list_offsets(world: World, request: Any, answer: Any) -> None:
     for topic in answer.topics:
         world.topic(topic.name)
@@ -214,6 +220,7 @@ STEPS: dict[ApiKey, Callable[[World, Any, Any], None]] = {
     ApiKey.PRODUCE: _produce,
     ApiKey.FETCH: _fetch,
     ApiKey.LIST_OFFSETS: _list_offsets,
+    ApiKey.WRITE_TXN_MARKERS: _write_txn_markers,
     ApiKey.METADATA: _metadata,
     ApiKey.CREATE_TOPICS: _create_topics,
     ApiKey.DELETE_TOPICS: _all_named,

@@ -253,6 +253,17 @@ SENSIBLE: dict[ApiKey, Callable[[World], Values]] = {
     ApiKey.DESCRIBE_PRODUCERS: lambda world: _of_partitions(
         world, "topics", "name", "partition_indexes"
     ),
+    ApiKey.WRITE_TXN_MARKERS: lambda world: {
+        "markers": [
+            {
+                "producer_id": 1_000,
+                "producer_epoch": 0,
+                "coordinator_epoch": 0,
+                "transaction_result": True,
+                "topics": [{"name": world.topic, "partition_indexes": [0]}],
+            }
+        ]
+    },
     ApiKey.CONSUMER_GROUP_DESCRIBE: lambda world: {"group_ids": ["g"]},
     ApiKey.LIST_CONFIG_RESOURCES: lambda world: {"resource_types": [2]},
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: lambda world: {
