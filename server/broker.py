@@ -68,8 +68,10 @@ from barnabas.storage.manager.managed_log import ManagedLog
 
 if TYPE_CHECKING:
     from barnabas.server.observing.http import HttpServer
+    from barnabas.server.peers.peers import Peers
     from barnabas.server.transactions.marker_log import LocalMarkers
     from barnabas.server.transactions.markers import MarkerSender
+    from barnabas.server.transactions.other_coordinators import OtherCoordinators
 
 __all__ = ["Broker", "StartFailed"]
 
@@ -126,6 +128,7 @@ class Broker:
         # Set when the broker cannot go on, with the reason.
         self.failed: asyncio.Future[str] = loop.create_future()
         self.is_serving = False
+        self._stops_asking: list[Callable[[], object]] = []
         self.http: HttpServer | None = None
         self._shared_ensemble = ensemble
         self._registry_store: RegistryStore | None = None
@@ -304,11 +307,40 @@ class Broker:
         from barnabas.server.transactions.marker_requests import MarkerRequests
         from barnabas.server.transactions.markers import MarkerSender
 
-        requests = MarkerRequests(self.broker_id, ask_itself_for_markers(self, self.dispatcher))
+        ask_itself = ask_itself_for_markers(self, self.dispatcher)
+        requests = MarkerRequests(self.broker_id, ask_itself, self._peers("txn-marker-sender"))
+        self._stops_asking.append(requests.stop)
         return MarkerSender(
             self.metadata, requests.ask, self.registry.topics.has_partition, self.clock,
             self.logs.room("transactions"),
         )  # fmt: skip
+
+    @cached_property
+    def other_coordinators(self) -> "OtherCoordinators":
+        """What asks other brokers for transactions; made when the first is coordinated there."""
+        from barnabas.server.transactions.other_coordinators import OtherCoordinators
+
+        made = OtherCoordinators(self._peers("txn-verifier"))
+        self._stops_asking.append(made.stop)
+        return made
+
+    def _peers(self, purpose: str) -> "Peers":
+        """The other brokers, for one purpose."""
+        from barnabas.server.peers.peer import Address
+        from barnabas.server.peers.peers import Peers
+
+        def find(broker_id: int) -> Address | None:
+            info = self.metadata.brokers.get(broker_id)
+            found = info and info.endpoints.get(self.config.inter_broker_listener)
+            return Address(found.host, found.port) if found else None
+
+        client_id = f"broker-{self.broker_id}-{purpose}"
+        return Peers(find, client_id, self.clock, lambda: self.config.request_timeout_ms)
+
+    def _stop_asking(self) -> None:
+        """Ask nothing more of other brokers."""
+        for stop in self._stops_asking:
+            stop()
 
     def _show(self) -> None:
         """Show what the parts know among the metrics, and count requests if anybody can see it."""
@@ -361,6 +393,7 @@ class Broker:
             self.live_settings.stop,
             self.groups.stop,
             self.transactions.stop,
+            self._stop_asking,
             self.controller.stop if leaves else self.controller.abandon,
             self.registry.store.close if leaves else self._abandon_registry,
             *((self.log_keeper.complete, self.log_keeper.close) if marks_clean else ()),

@@ -1,6 +1,7 @@
 """Waiting in a coroutine for what the rest of the broker tells by a call: an answer, a time."""
 
 import asyncio
+from collections.abc import Awaitable
 from typing import TypeVar
 
 from barnabas.server.core.clock import Clock
@@ -45,3 +46,18 @@ class Backoff:
         self.failures += 1
         delay_ms, self._next_ms = self._next_ms, min(self._next_ms * 2, self._longest_ms)
         await pause(self._clock, delay_ms)
+
+
+async def within(clock: Clock, limit_ms: float, work: Awaitable[T]) -> T:
+    """What the work comes to, by the broker's clock no later than that. Raises TimeoutError."""
+    task = asyncio.ensure_future(work)
+    timer = clock.call_later(limit_ms, task.cancel)
+    try:
+        return await task
+    except asyncio.CancelledError:
+        current = asyncio.current_task()
+        if timer.active or (current is not None and current.cancelling()):
+            raise
+        raise TimeoutError(f"not within {limit_ms:g} ms") from None
+    finally:
+        timer.cancel()
