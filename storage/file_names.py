@@ -5,6 +5,7 @@
 The suffix tells of files that are on their way in or out of the log.
 """
 
+from functools import lru_cache
 from typing import Final
 
 LOG, INDEX, TIME_INDEX, TRANSACTION_INDEX = ".log", ".index", ".timeindex", ".txnindex"
@@ -27,6 +28,7 @@ def segment_path(directory: str, base_offset: int, extension: str, suffix: str =
     return f"{directory}/{base_offset:020d}{extension}{suffix}"
 
 
+@lru_cache(4096)  # thousands of partitions have the same names in them
 def base_offset_of(name: str) -> int | None:
     """The offset that the name of a log's file begins with, None if it is another's file.
 

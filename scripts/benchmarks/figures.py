@@ -73,6 +73,8 @@ FIGURES = [
     Figure("raw_fresh_group_ms", "first record of a fresh group, raw", "ms", at_most=20),
     Figure("partitions_create_s", "create many partitions", "s", at_most=1.5),
     Figure("partitions_restart_s", "clean restart with them", "s", at_most=1),
+    Figure("written_stop_s", "clean stop with 5,000 written ones", "s", at_most=1),
+    Figure("written_restart_s", "clean restart with them", "s", at_most=1),
     Figure("partitions_mb", "resident with them", "MB", at_most=120),
     Figure("log_restart_s", "large log: clean restart", "s", at_most=0.4),
     Figure("log_recovery_s", "large log: restart after kill -9", "s"),

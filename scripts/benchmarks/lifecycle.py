@@ -8,8 +8,12 @@ import raw
 from peers import Peer
 from workloads import GIGABYTE, Settings, fill, measured
 
+from barnabas.storage.batch.builder import build_batch
+from barnabas.storage.batch.records import Record
+
 Lifecycle = Callable[[type[Peer], Settings], dict[str, float]]
 TOPIC_PARTITIONS = 100
+RECORD_TIME_MS = 1_700_000_000_000
 
 
 @contextmanager
@@ -52,6 +56,25 @@ def many_partitions(kind: type[Peer], settings: Settings) -> dict[str, float]:
         }
 
 
+def written_partitions(kind: type[Peer], settings: Settings) -> dict[str, float]:
+    """The same with three records in each partition: a clean stop, and a start after it."""
+    topics = {f"wide-{n}": TOPIC_PARTITIONS for n in range(settings.partitions // TOPIC_PARTITIONS)}
+    batch = bytes(build_batch([Record(n, RECORD_TIME_MS, None, b"record") for n in range(3)]))
+    with running(kind) as peer:
+        raw.create_topics(peer.address, topics)
+        raw.produce_to_all(peer.address, topics, batch)
+        started = time.perf_counter()
+        peer.stop()
+        stopped = time.perf_counter() - started
+        started = time.perf_counter()
+        peer.start()
+        raw.wait_until_served(peer.address, topics)
+        return {
+            "written_stop_s": stopped,
+            "written_restart_s": time.perf_counter() - started,
+        }
+
+
 def large_log(kind: type[Peer], settings: Settings) -> dict[str, float]:
     """One partition of some gigabytes: read twice, restarted cleanly, restarted after kill -9."""
     size_bytes = int(settings.log_gigabytes * GIGABYTE)
@@ -83,5 +106,6 @@ def _seconds_to_serve(peer: Peer) -> float:
 LIFECYCLE: dict[str, Lifecycle] = {
     "start": start_up,
     "partitions": many_partitions,
+    "written": written_partitions,
     "log": large_log,
 }

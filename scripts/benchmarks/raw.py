@@ -9,7 +9,7 @@ import struct
 import time
 from collections.abc import Mapping
 
-LIST_OFFSETS, API_VERSIONS, CREATE_TOPICS, DELETE_TOPICS = 2, 18, 19, 20
+PRODUCE, LIST_OFFSETS, API_VERSIONS, CREATE_TOPICS, DELETE_TOPICS = 0, 2, 18, 19, 20
 
 
 class RawError(Exception):
@@ -84,6 +84,17 @@ def wait_until_served(address: str, topics: Mapping[str, int]) -> None:
             time.sleep(0.002 + partitions * 1e-5)
 
 
+def produce_to_all(address: str, topics: Mapping[str, int], batch: bytes) -> None:
+    """Appends a batch to every partition (Produce v3, acks=all), a topic at a time."""
+    with Connection(address) as connection:
+        for topic, partitions in topics.items():
+            body = struct.pack(">hhii", -1, -1, 120_000, 1) + _string(topic)
+            body += struct.pack(">i", partitions)
+            for index in range(partitions):
+                body += struct.pack(">ii", index, len(batch)) + batch
+            _check_appended(connection.call(PRODUCE, 3, body))
+
+
 def delete_topic(address: str, topic: str) -> None:
     body = struct.pack(">i", 1) + _string(topic) + struct.pack(">i", 60_000)
     with Connection(address) as connection:
@@ -97,6 +108,19 @@ def _check_topics(answer: bytes) -> None:
         name, code, message = reader.string(), reader.number(">h"), reader.string()
         if code:
             raise RawError(f"creating {name}: error {code} {message}")
+
+
+def _check_appended(answer: bytes) -> None:
+    """Reads [topic, [partition, error_code, ...]] and refuses the first error."""
+    reader = _Reader(answer)
+    for _ in range(reader.number(">i")):
+        topic = reader.string()
+        for _ in range(reader.number(">i")):
+            index, code = reader.number(">i"), reader.number(">h")
+            if code:
+                raise RawError(f"producing to {topic}-{index}: error {code}")
+            reader.number(">q")  # base offset
+            reader.number(">q")  # log append time
 
 
 def _served_partitions(connection: Connection, topics: Mapping[str, int]) -> int:

@@ -182,8 +182,11 @@ class CachedFile:
         return self.opened or self._cache.open(self, READ_WRITE)
 
     def size(self) -> int:
-        """The file's length in bytes."""
-        return self.open().size_bytes()
+        """The file's length in bytes; to ask for it does not open the file."""
+        if self.opened is not None:
+            return self.opened.size_bytes()
+        self._refuse_if_lost()
+        return self._cache.fs.stat(self.path).st_size
 
     def rename(self, path: str) -> None:
         """Move the file; an open descriptor stays valid."""

@@ -9,6 +9,7 @@ producer state are brought in line. An empty partition costs one directory listi
 from itertools import pairwise
 
 from barnabas.storage.disk.fs import remove_path
+from barnabas.storage.disk.open_files import FileCache
 from barnabas.storage.errors import CorruptBatch, CorruptCheckpoint, CorruptIndex
 from barnabas.storage.file_names import (
     INDEX,
@@ -19,7 +20,7 @@ from barnabas.storage.file_names import (
     TRANSACTION_INDEX,
     UNFINISHED,
 )
-from barnabas.storage.loading.job import FAR, Recovered
+from barnabas.storage.loading.job import FAR, LoadJob, Recovered
 from barnabas.storage.loading.leftovers import clean_up, foreign_names
 from barnabas.storage.loading.producer_rebuild import rebuild_producers
 from barnabas.storage.loading.unclean_segments import Recovery
@@ -34,19 +35,30 @@ from barnabas.storage.segment.split import split_if_overflowing
 class Loader(Recovery):
     """Opens one log; afterwards its attributes are what the log is made of."""
 
-    __slots__ = ("_names",)
+    __slots__ = ("_foreign", "_is_surveyed", "_names")
 
-    _names: set[str]
+    def __init__(self, files: FileCache, job: LoadJob) -> None:
+        super().__init__(files, job)
+        self._is_surveyed = False
+        self._names: set[str] = set()
+        """The log's files; other people's are `_foreign`."""
+        self._foreign: list[str] = []
 
     def survey(self) -> int:
-        """How many bytes there will be to recover and replay, about."""
-        names = set(self.files.fs.list_directory(self._directory))
+        """How many bytes there will be to recover and replay, about; `load` may follow at once."""
+        self._list()
+        self._is_surveyed = True
         return bytes_to_read(
-            names.difference(foreign_names(names)),
+            self._names,
             self._size_of,
             clean_shutdown=self._clean_shutdown,
             recovery_point=self.recovery_point,
         )
+
+    def _list(self) -> None:
+        names = set(self.files.fs.list_directory(self._directory))
+        self._foreign = foreign_names(names)
+        self._names = names.difference(self._foreign)
 
     def _size_of(self, name: str) -> int:
         return self.files.fs.stat(f"{self._directory}/{name}").st_size
@@ -65,11 +77,11 @@ class Loader(Recovery):
 
     def load(self) -> None:
         """Do it; raises OSError if the disk fails."""
-        fs = self.files.fs
-        self._names = set(fs.list_directory(self._directory))
-        for name in foreign_names(self._names):
+        if not self._is_surveyed:
+            self._list()
+        self._is_surveyed = False  # of what is there after this
+        for name in self._foreign:
             self._say(f"{name} is no file of a log; it is left alone")
-            self._names.discard(name)
         self._clean_up()
         self._split_overflowing_segments()
         if EPOCHS_FILE in self._names:

@@ -23,11 +23,15 @@ def rebuild_producers(
     """Make the state that of `end_offset` and save it there.
 
     After a clean stop without any snapshot the log was written by a Kafka that had none:
-    nothing is replayed then, only empty snapshots are left for the next time. Raises
-    TooMuchHere rather than replay more than `most_bytes`.
+    nothing is replayed then, only empty snapshots are left for the next time. Or it is short and
+    had no producers (`leaves_snapshot`). Raises TooMuchHere rather than replay more than
+    `most_bytes`.
     """
     bases = segments.base_offsets[-2:]
     if was_clean and not producers.snapshots:
+        if not producers.leaves_snapshot(segments.size_bytes):
+            producers.map_end_offset = end_offset
+            return
         for offset in [*bases, end_offset]:
             producers.map_end_offset = offset
             producers.take_snapshot()

@@ -165,7 +165,9 @@ class LogFlusher:
         epochs = self._epochs
         try:
             epochs.write(self._offsets.end)
-            snapshot = self._producers.take_snapshot(sync=False)
+            snapshot = None
+            if self._producers.leaves_snapshot(self._store.segments.size_bytes):
+                snapshot = self._producers.take_snapshot(sync=False)
             has_changed = self._store.active.finish() or snapshot is not None
             if has_changed or epochs.synced_writes < epochs.writes:
                 self.go_back()

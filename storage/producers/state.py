@@ -24,6 +24,7 @@ from barnabas.storage.producers.snapshot import (
 )
 
 NO_OFFSET: Final = -1
+SOON_REPLAYED_BYTES: Final = 1 << 20
 
 
 class ProducerState:
@@ -136,6 +137,15 @@ class ProducerState:
             self.snapshots.sort()
         self._snapshot_offset = offset
         return path
+
+    def leaves_snapshot(self, log_bytes: int) -> bool:
+        """Whether a clean stop has to leave one, for a log of that size.
+
+        Where no producer is known and there is no snapshot, none says the same after it, and
+        after a crash a log so short is soon replayed. A file for each of thousands of
+        partitions would take a second to make.
+        """
+        return bool(self.producers or self.snapshots) or log_bytes > SOON_REPLAYED_BYTES
 
     def open_at(self, offset: int) -> dict[int, int] | None:
         """First offsets of the transactions that the snapshot at an offset says were open.

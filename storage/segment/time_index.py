@@ -37,11 +37,14 @@ class TimeIndex(IndexFile):
         super().load()
         self._is_verified = False
         self._note_last_entry()
-        if self.count and self.last_timestamp < self.entry(0)[0]:
+        if not self.count:
+            return
+        first_timestamp = self.entry(0)[0] if self.count > 1 else self.last_timestamp
+        if self.last_timestamp < first_timestamp:
             raise CorruptIndex(f"{self.file.path}: the last timestamp is below the first one")
-        if self.count and self.entry(0)[0] < 0:
+        if first_timestamp < 0:
             raise CorruptIndex(f"{self.file.path}: the first timestamp is negative")
-        if self.count and self.last_offset < self.base_offset:
+        if self.last_offset < self.base_offset:
             raise CorruptIndex(f"{self.file.path}: the last offset is below the base offset")
 
     def _note_last_entry(self) -> None:
