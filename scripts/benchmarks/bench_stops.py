@@ -120,9 +120,9 @@ def _codecs() -> Iterator[Case]:
     lines = b"".join(b"%d bottles of beer, " % (n * n % 9973) for n in range(50_000))
     data = [PartitionProduceData(index=0, records=bytes(make_batch(lines[:1_000_000])))]
     yield "PRODUCE v9 of 1 MB that becomes zstd of level 19", _produce(data, "zstd"), 9
-    bomb = build_batch([Record(0, NOW_MS, b"k", bytes(250_000_000))], codec=Codec.ZSTD)
+    bomb = build_batch([Record(0, NOW_MS, b"k", bytes(250_000_000))], codec=Codec.GZIP)
     data = [PartitionProduceData(index=0, records=bytes(bomb))]
-    yield "PRODUCE v9 of 8 KB that hold 250 MB, becomes zstd", _produce(data, "zstd"), 9
+    yield "PRODUCE v9 of 250 KB that hold 250 MB, becomes zstd", _produce(data, "zstd"), 9
     many = [Record(n, NOW_MS + (n == 95_000), b"", b"") for n in range(95_001)]
     data = [PartitionProduceData(index=0, records=bytes(build_batch(many)))]
     yield "PRODUCE v9 of 95,000 records", _produce(data, "plain"), 9

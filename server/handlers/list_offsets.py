@@ -9,7 +9,9 @@ error. v4: leader epochs are checked (KIP-320). What a look-up needs from the di
 thread first (ColdRead).
 """
 
+from collections.abc import Callable
 from functools import partial
+from typing import TypeVar
 
 from barnabas.server.core.errors import ApiError, code_of
 from barnabas.server.core.turns import Sliced, Waiting
@@ -35,6 +37,7 @@ LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING
 # A special that a version does not know is refused (Kafka: UNSUPPORTED_VERSION).
 SINCE = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 NOTHING = TimestampedOffset(-1, -1, -1)
+T = TypeVar("T")
 CONSUMER, DEBUGGING_CONSUMER = -1, -2
 
 
@@ -57,12 +60,8 @@ def _answer_all(
     for topic in request.topics:
         answers = ListOffsetsTopicResponse(name=topic.name)
         for asked in topic.partitions:
-            look_up = partial(_answer, topic.name, request, context, twice, asked)
-            try:
-                answers.partitions.append(look_up())
-            except ColdRead as cold:
-                read_ahead = context.broker.population.read_ahead
-                answers.partitions.append((yield from read_ahead.warm(look_up, cold)))
+            answer = yield from _answer(topic.name, request, context, twice, asked)
+            answers.partitions.append(answer)
             yield None
         yield None  # no partitions are a step, too: there may be many lists of none
         response.topics.append(answers)
@@ -75,7 +74,7 @@ def _answer(
     context: RequestContext,
     twice: set[tuple[str, int]],
     asked: ListOffsetsPartition,
-) -> ListOffsetsPartitionResponse:
+) -> Waiting[ListOffsetsPartitionResponse]:
     answer = ListOffsetsPartitionResponse(partition_index=asked.partition_index)
     try:
         if (topic, asked.partition_index) in twice:
@@ -85,11 +84,11 @@ def _answer(
         partition = context.broker.replicas.require(topic, asked.partition_index)
         if request.replica_id != DEBUGGING_CONSUMER:
             partition.check_leader(asked.current_leader_epoch)
-        with partition.log.files.warm_only():
-            if context.api_version == 0:
-                answer.old_style_offsets = _segment_starts(partition, asked)
-                return answer
-            found = _look_up(partition, asked.timestamp, request)
+        if context.api_version == 0:
+            starts = partial(_segment_starts, partition, asked)
+            answer.old_style_offsets = yield from _warmed(partition, context, starts)
+            return answer
+        found = yield from _look_up(partition, asked.timestamp, request, context)
     except (ApiError, StorageError) as error:
         answer.error_code = int(code_of(error))
         return answer
@@ -101,28 +100,43 @@ def _answer(
 
 
 def _look_up(
-    partition: Partition, timestamp: int, request: ListOffsetsRequest
-) -> TimestampedOffset:
+    partition: Partition, timestamp: int, request: ListOffsetsRequest, context: RequestContext
+) -> Waiting[TimestampedOffset]:
+    """Files are looked into where they are warm, batches record by record in steps."""
     log = partition.log
+    read = partial(_warmed, partition, context)
     if timestamp == LATEST:
         is_replica = request.replica_id >= 0
         end = log.log_end_offset if is_replica else partition.end_offset(request.isolation_level)
         return log.lookup.latest(end)
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
-        return log.lookup.earliest()
+        return (yield from _warmed(partition, context, log.lookup.earliest))
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return NOTHING
     if timestamp == MAX_TIMESTAMP:
-        found = log.lookup.of_max_timestamp()
+        found = yield from log.lookup.of_max_timestamp_in_steps(read)
     elif timestamp < 0:
         raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
     else:
-        found = log.lookup.by_timestamp(timestamp)
+        found = yield from log.lookup.by_timestamp_in_steps(timestamp, read)
     if found is None:
         return NOTHING
     # What a consumer of this isolation level cannot read yet, it is not told of.
     end = partition.end_offset(request.isolation_level)
     return found if found.offset < end or request.replica_id >= 0 else NOTHING
+
+
+def _warmed(partition: Partition, context: RequestContext, look_up: Callable[[], T]) -> Waiting[T]:
+    """What a look-up comes to; what it needs from the disk is read by a thread first."""
+
+    def look() -> T:
+        with partition.log.files.warm_only():
+            return look_up()
+
+    try:
+        return look()
+    except ColdRead as cold:
+        return (yield from context.broker.population.read_ahead.warm(look, cold))
 
 
 def _segment_starts(partition: Partition, asked: ListOffsetsPartition) -> list[int]:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from barnabas.server.handlers import HANDLERS
+from barnabas.server.handlers.list_offsets import MAX_TIMESTAMP
 from barnabas.server.testing.broker import Broker
 from barnabas.storage.batch.builder import build_batch
 from barnabas.storage.batch.compression import Codec
@@ -23,6 +24,11 @@ from barnabas.wire.api import ApiKey
 from barnabas.wire.compiler import MAX_ELEMENTS_IN_STEPS
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.api_versions import ApiVersionsRequest
+from barnabas.wire.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.server.large_requests import Large, large_requests
 from tests.server.names import unique
@@ -200,6 +206,32 @@ def test_what_a_codec_works_on_for_long_is_done_while_others_are_served(
     assert (own.error_code, own.base_offset) == (0, 0)
     assert (answer.error_code, answer.base_offset, end) == (0, 1, 1 + count)
     assert turns.made_elsewhere > made
+
+
+@pytest.mark.parametrize("timestamp", [NOW_MS + 1, MAX_TIMESTAMP])
+def test_a_search_by_time_in_a_large_batch_is_done_in_steps(
+    broker: Broker, timestamp: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another client's request is answered while the batch's records are looked at."""
+    records = [*MANY[:-1], Record(len(MANY) - 1, NOW_MS + 1, b"k", b"v")]
+    topic = broker.create_topic(unique("searched"))
+    turns = broker.server.turns
+    with RawClient(broker.port, timeout_s=60) as client, RawClient(broker.port) as small:
+        produce(client, topic, build_batch(records))
+        monkeypatch.setattr(turns, "_turn_ns", 1)
+        before, grant = turns.interruptions, turns._grant
+        monkeypatch.setattr(turns, "_grant", lambda: None)
+        partition = ListOffsetsPartition(partition_index=0, timestamp=timestamp)
+        topics = [ListOffsetsTopic(name=topic, partitions=[partition])]
+        client.send(ListOffsetsRequest(replica_id=-1, topics=topics), 7)
+        while broker.call(lambda: turns.interruptions) == before:
+            pass  # until it is held in the middle
+        small.call(ApiVersionsRequest(), 0)
+        monkeypatch.setattr(turns, "_grant", grant)
+        broker.call(grant)
+        found = client.receive().topics[0].partitions[0]
+    assert (found.offset, found.timestamp) == (len(MANY) - 1, NOW_MS + 1)
+    assert turns.interruptions - before >= len(MANY) // 64
 
 
 def test_requests_behind_a_large_one_keep_their_order(broker: Broker) -> None:
