@@ -21,16 +21,18 @@ PRODUCER = 7
 NOW_MS = 1_700_000_000_000
 
 
-def open_transaction(partition: Partition, producer_id: int = PRODUCER, epoch: int = 0) -> None:
+def open_transaction(
+    partition: Partition, producer_id: int = PRODUCER, epoch: int = 0, now_ms: int = NOW_MS
+) -> None:
     """A producer that was verified writes its transaction's first record."""
     batch = build_batch(
-        [Record(0, NOW_MS, b"k", b"v")], producer_id=producer_id, producer_epoch=epoch,
+        [Record(0, now_ms, b"k", b"v")], producer_id=producer_id, producer_epoch=epoch,
         base_sequence=0, is_transactional=True,
     )  # fmt: skip
     guard = partition.log.appender.start_transaction_verification(
-        producer_id, epoch, 0, NOW_MS, can_bump_epoch=False
+        producer_id, epoch, 0, now_ms, can_bump_epoch=False
     )
-    partition.append(batch, 1, NOW_MS, origin=AppendOrigin.COORDINATOR, verification_guard=guard)
+    partition.append(batch, 1, now_ms, origin=AppendOrigin.COORDINATOR, verification_guard=guard)
 
 
 def is_open(partition: Partition, producer_id: int = PRODUCER) -> bool:
