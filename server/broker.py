@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from barnabas.server.transactions.marker_log import LocalMarkers
     from barnabas.server.transactions.markers import MarkerSender
     from barnabas.server.transactions.other_coordinators import OtherCoordinators
+    from barnabas.server.transactions.verification import Verifier
 
 __all__ = ["Broker", "StartFailed"]
 
@@ -260,6 +261,7 @@ class Broker:
             registry.configs, self.config, self.logs.room("settings")
         )
         self.replicas = Replicas(self.broker_id, self.disks, is_known, self.metrics)
+        self.replicas.verify_transactions(self.config.transaction_partition_verification_enable)
         self.producer_ids = ProducerIdPool(registry.producer_ids, self.broker_id)
         self.transactions = TransactionCoordinator(
             self.config, self.clock, self.metadata, self.produces, self.fetches, self.disks.flush,
@@ -341,6 +343,16 @@ class Broker:
         """Ask nothing more of other brokers."""
         for stop in self._stops_asking:
             stop()
+
+    @cached_property
+    def verifier(self) -> "Verifier":
+        """What asks whether batches belong to their transactions; made when the first one comes."""
+        from barnabas.server.transactions.verification import Verifier
+
+        return Verifier(
+            self.broker_id, self.config, self.metadata, self.clock, self.transactions,
+            self.other_coordinators,
+        )  # fmt: skip
 
     def _show(self) -> None:
         """Show what the parts know among the metrics, and count requests if anybody can see it."""
@@ -457,3 +469,5 @@ class Broker:
             self.logs.set_levels(self.config.barnabas_log_level)
         self.population.set_limits(limits_of(self.config))
         self.disks.reconfigure(log_manager_config(self.config))
+        if "transaction.partition.verification.enable" in names:
+            self.replicas.verify_transactions(self.config.transaction_partition_verification_enable)

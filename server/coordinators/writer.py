@@ -19,6 +19,7 @@ from barnabas.storage.batch.records import Record
 from barnabas.storage.errors import StorageError
 from barnabas.storage.manager.managed_log import ManagedLog
 from barnabas.storage.producers.entry import AppendOrigin
+from barnabas.storage.producers.verification import VerificationGuard
 from barnabas.wire.error_codes import ErrorCode
 
 KeyAndValue = tuple[bytes, bytes | None]
@@ -55,8 +56,13 @@ class Writer:
         producer_id: int = NO_PRODUCER_ID,
         producer_epoch: int = NO_PRODUCER_EPOCH,
         is_transactional: bool = False,
+        verification_guard: VerificationGuard | None = None,
     ) -> None:
-        """Append one batch and call `written` when it is safe, perhaps before this returns."""
+        """Append one batch and call `written` when it is safe, perhaps before this returns.
+
+        A transactional one has to show the guard that verified it, unless its transaction is
+        open here already.
+        """
         now_ms = self._clock.now_ms()
         batch = build_batch(
             [Record(n, now_ms, key, value) for n, (key, value) in enumerate(records)],
@@ -69,7 +75,13 @@ class Writer:
         acks = self._topic.required_acks
         partition = shard.partition
         try:
-            info = partition.append(batch, acks, now_ms, origin=AppendOrigin.COORDINATOR)
+            info = partition.append(
+                batch,
+                acks,
+                now_ms,
+                origin=AppendOrigin.COORDINATOR,
+                verification_guard=verification_guard,
+            )
         except (ApiError, StorageError) as error:
             written(self._told(code_of(error)), -1)
             return

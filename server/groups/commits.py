@@ -7,6 +7,7 @@ Commits of a transaction are written at once and wait for the transaction's end 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from barnabas.server.coordinators.writer import KeyAndValue, Writer
 from barnabas.server.core.errors import ApiError
@@ -22,11 +23,23 @@ from barnabas.server.groups.records import (
 )
 from barnabas.server.settings.config import BrokerConfig
 from barnabas.storage.batch.header import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+from barnabas.storage.producers.verification import VerificationGuard
 from barnabas.wire.error_codes import ErrorCode
 
 NO_GENERATION = -1
 RELEASE_WITH_TOPIC_IDS = 4
 FIRST_SEQUENCE = 0  # Kafka numbers the records of a commit although they have no producer
+
+
+class TransactionOf(NamedTuple):
+    """Whose transaction a commit belongs to; `guard` if that had to be verified (KIP-890)."""
+
+    producer_id: int
+    producer_epoch: int
+    guard: VerificationGuard | None = None
+
+
+NO_TRANSACTION = TransactionOf(NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +95,7 @@ class Committing:
         self,
         group: Group,
         committer: Committer,
-        producer_id: int,
-        producer_epoch: int,
+        transaction: TransactionOf,
         commits: Commits,
         done: Callable[[ErrorCode], object],
     ) -> None:
@@ -91,11 +103,11 @@ class Committing:
         self._check(group, committer, is_transactional=True)
 
         def wait_for_the_end(kept: Commits) -> None:
-            group.offsets.add_transactional(producer_id, kept)
+            group.offsets.add_transactional(transaction.producer_id, kept)
             open_transactions = group.shard.open_transactions
-            open_transactions.setdefault(producer_id, set()).add(group.group_id)
+            open_transactions.setdefault(transaction.producer_id, set()).add(group.group_id)
 
-        self._write(group, commits, wait_for_the_end, done, (producer_id, producer_epoch))
+        self._write(group, commits, wait_for_the_end, done, transaction)
 
     def _write(
         self,
@@ -103,7 +115,7 @@ class Committing:
         commits: Commits,
         take_in: Callable[[Commits], object],
         done: Callable[[ErrorCode], object],
-        transaction_of: tuple[int, int] | None = None,
+        transaction: TransactionOf = NO_TRANSACTION,
     ) -> None:
         """Append the offsets; once they are safe `take_in` keeps them, and `done` is told.
 
@@ -123,15 +135,15 @@ class Committing:
                 take_in(kept)
             done(error)
 
-        producer_id, producer_epoch = transaction_of or (NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
         self._writer.append(
             group.shard,
             records,
             written,
             base_sequence=FIRST_SEQUENCE,
-            producer_id=producer_id,
-            producer_epoch=producer_epoch,
-            is_transactional=transaction_of is not None,
+            producer_id=transaction.producer_id,
+            producer_epoch=transaction.producer_epoch,
+            is_transactional=transaction is not NO_TRANSACTION,
+            verification_guard=transaction.guard,
         )
 
     def _check(self, group: Group, committer: Committer, *, is_transactional: bool) -> None:

@@ -26,7 +26,7 @@ from barnabas.wire.error_codes import ErrorCode
 if TYPE_CHECKING:
     from barnabas.server.coordinators.writer import Flush
     from barnabas.server.groups import joining, syncing
-    from barnabas.server.groups.commits import Committer
+    from barnabas.server.groups.commits import Committer, TransactionOf
     from barnabas.server.groups.group import Group
     from barnabas.server.groups.joining import JoinAttempt
     from barnabas.server.groups.offsets import Commits, TopicPartition
@@ -169,8 +169,7 @@ class GroupCoordinator:
         self,
         group_id: str,
         committer: Committer,
-        producer_id: int,
-        producer_epoch: int,
+        transaction: TransactionOf,
         commits: Commits,
         done: Callable[[ErrorCode], object],
     ) -> None:
@@ -178,8 +177,12 @@ class GroupCoordinator:
         shard = self._shard(_named(group_id))
         group = shard.groups.get(group_id) or self._create(shard, group_id)
         self._services.committing.commit_in_transaction(
-            group, committer, producer_id, producer_epoch, commits, done
+            group, committer, transaction, commits, done
         )
+
+    def partition_for_offsets(self, group_id: str) -> Partition:
+        """The partition that the group's offsets are written to. Raises ApiError."""
+        return self._shard(_named(group_id)).partition
 
     def end_transaction(self, producer_id: int, partitions: Iterable[int], is_commit: bool) -> None:
         """A marker was written to these partitions of __consumer_offsets."""

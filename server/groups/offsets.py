@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from barnabas.server.cluster.metadata import TopicInfo
+from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.uuids import ZERO_UUID, Uuid
 
 NO_LEADER_EPOCH = -1
@@ -35,6 +37,15 @@ class CommittedOffset:
 
 
 Commits = dict[TopicPartition, CommittedOffset]
+
+
+def commit_refusal(topic: TopicInfo | None, index: int, text: str | None, limit: int) -> ErrorCode:
+    """Why one offset cannot be stored, or NONE; `limit` is `offset.metadata.max.bytes`."""
+    if topic is None or not 0 <= index < len(topic.partitions):
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if text is not None and len(text) > limit:
+        return ErrorCode.OFFSET_METADATA_TOO_LARGE
+    return ErrorCode.NONE
 
 
 class Offsets:

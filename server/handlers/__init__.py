@@ -44,6 +44,7 @@ HANDLERS: dict[ApiKey, Versions] = {
     ApiKey.ADD_OFFSETS_TO_TXN: Versions(0, 4),
     ApiKey.END_TXN: Versions(0, 5),
     ApiKey.WRITE_TXN_MARKERS: Versions(0, 2),
+    ApiKey.TXN_OFFSET_COMMIT: Versions(0, 6),
     ApiKey.DESCRIBE_CONFIGS: Versions(0, 4),
     ApiKey.ALTER_CONFIGS: Versions(0, 2),
     ApiKey.ALTER_REPLICA_LOG_DIRS: Versions(0, 2),

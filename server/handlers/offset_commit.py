@@ -12,7 +12,7 @@
 
 from asyncio import gather
 from collections.abc import Coroutine
-from typing import Any, Final
+from typing import Any
 
 from barnabas.server.coordinators.first_use import after_creation, is_first_use
 from barnabas.server.core.delayed import Deferred
@@ -20,7 +20,8 @@ from barnabas.server.core.errors import ApiError, code_of
 from barnabas.server.core.loading import load_in_steps
 from barnabas.server.core.topic_names import OFFSETS_TOPIC
 from barnabas.server.core.turns import Sliced
-from barnabas.server.groups.offsets import Commits, CommittedOffset
+from barnabas.server.groups.commit_parts import COMMIT_PARTS
+from barnabas.server.groups.offsets import Commits, CommittedOffset, commit_refusal
 from barnabas.server.handlers import Versions
 from barnabas.server.registry.znodes.store import ZnodeError
 from barnabas.server.requests.context import RequestContext
@@ -35,22 +36,6 @@ from barnabas.wire.messages.offset_commit import (
 )
 
 VERSIONS = Versions(0, 10)
-GROUP_PARTS: Final = (
-    "barnabas.server.coordinators.writer",
-    "barnabas.server.groups.protocols",
-    "barnabas.wire.messages.join_group",
-    "barnabas.wire.messages.sync_group",
-    "barnabas.server.groups.members",
-    "barnabas.server.groups.group",
-    "barnabas.wire.messages.group_metadata_key",
-    "barnabas.wire.messages.group_metadata_value",
-    "barnabas.wire.messages.offset_commit_key",
-    "barnabas.wire.messages.offset_commit_value",
-    "barnabas.server.groups.records",
-    "barnabas.server.groups.commits",
-)
-"""What the first commit of a process loads, in this order: that others stand on comes first."""
-
 FOREVER_MS = (1 << 63) - 1
 Answers = dict[tuple[str, int], OffsetCommitResponsePartition]
 Answer = (
@@ -66,7 +51,7 @@ def handle(request: OffsetCommitRequest, context: RequestContext) -> Sliced[Answ
 
 
 def _serve(request: OffsetCommitRequest, context: RequestContext) -> Steps[Answer]:
-    yield from load_in_steps(GROUP_PARTS)
+    yield from load_in_steps(COMMIT_PARTS)
     response = OffsetCommitResponse()
     commits, answers = yield from _sort_out(request, context, response)
     if not commits:
@@ -119,6 +104,7 @@ def _sort_out(
     """The offsets to store, and the answers that wait for that; the refused are answered."""
     metadata = context.broker.metadata
     by_id = context.api_version >= 10
+    limit = context.broker.config.offset_metadata_max_bytes
     commits: Commits = {}
     answers: Answers = {}
     for topic in request.topics:
@@ -131,22 +117,18 @@ def _sort_out(
             yield
             answer = OffsetCommitResponsePartition(partition_index=partition.partition_index)
             topic_answer.partitions.append(answer)
+            index, text = partition.partition_index, partition.committed_metadata
+            refusal = commit_refusal(known, index, text, limit)
             if name is None:
                 answer.error_code = int(ErrorCode.UNKNOWN_TOPIC_ID)
-            elif known is None or not 0 <= partition.partition_index < len(known.partitions):
-                answer.error_code = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-            elif _is_too_long(partition.committed_metadata, context):
-                answer.error_code = int(ErrorCode.OFFSET_METADATA_TOO_LARGE)
+            elif known is None or refusal is not ErrorCode.NONE:
+                answer.error_code = int(refusal)
             else:
                 key = (name, partition.partition_index)
                 commits[key] = _committed(partition, request, context)
                 commits[key].topic_id = known.topic_id
                 answers[key] = answer
     return commits, answers
-
-
-def _is_too_long(text: str | None, context: RequestContext) -> bool:
-    return text is not None and len(text) > context.broker.config.offset_metadata_max_bytes
 
 
 def _committed(

@@ -5,11 +5,15 @@
 * acks: 0 is never answered, a failure closes the connection; 1 when the leader has written;
   -1 when all in-sync replicas have. Anything else: INVALID_REQUIRED_ACKS.
 * v8: errors name records (KIP-467). v10: a leader that moved is named (KIP-951).
+* A transactional batch needs a transactional id in the request, and its partition must be part of
+  the transaction: the coordinator is asked where no transaction of the producer is open yet. v11:
+  TRANSACTION_ABORTABLE if it is not. v12: the write makes it part (KIP-890).
 * v13: topics by id (KIP-516).
 """
 
+from collections.abc import Coroutine, Iterator
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from barnabas.server.cluster.metadata import INTERNAL_TOPICS
 from barnabas.server.cluster.moved_leaders import MOVED, current_leader, node_endpoints
@@ -21,7 +25,10 @@ from barnabas.server.network.outcomes import Close
 from barnabas.server.replication.partition import Partition
 from barnabas.server.replication.unsettled_appends import UnsettledAppends
 from barnabas.server.requests.context import RequestContext
+from barnabas.server.transactions.appends import Unverified, Verified, unverified, verify
+from barnabas.server.transactions.verification import ClientKind
 from barnabas.storage.append.rules import ValidatedRecords
+from barnabas.storage.batch.header import TRANSACTIONAL
 from barnabas.storage.errors import (
     InvalidRecord,
     MixedFormats,
@@ -47,6 +54,13 @@ from barnabas.wire.messages.produce import (
 VERSIONS = Versions(0, 13)
 ADMIN_CLIENT: Final = "__admin_client"  # the only client id that may write to internal topics
 
+ABORTABLE_SINCE: Final = 11
+ADDS_SINCE: Final = 12
+OPEN_ALREADY: Final = Verified({}, {})
+"""Of a transaction that is open in every partition that is written to."""
+LAST_ATTRIBUTE: Final = 22
+"""Where a batch of format 2 says, by the bit `TRANSACTIONAL`, that it belongs to a transaction."""
+
 MANY_PARTITIONS: Final = 64  # above that, or above so many bytes in several, it is done in steps
 MANY_BYTES: Final = 2 << 20
 
@@ -71,15 +85,59 @@ Checked = ValidatedRecords | StorageError | None
 """What looking into a partition's records has come to; None: it has not been done."""
 
 
-def handle(request: ProduceRequest, context: RequestContext) -> Answer | Sliced[Answer]:
+def handle(
+    request: ProduceRequest, context: RequestContext
+) -> Answer | Sliced[Answer] | Coroutine[Any, Any, Answer | Sliced[Answer]]:
     """Append everything, then wake who waits for it, then answer (acks=-1: once replicated)."""
     acks = request.acks
     if acks not in (-1, 0, 1):
         return Sliced(_refuse_acks(request, context))
+    verified: Verified | None = None
+    if request.transactional_id is not None:
+        kind = _kind(context.header.api_version)
+        asked = unverified(_batches(request, context), kind, context.broker.clock.now_ms())
+        if asked is not None:
+            return _verify_first(request, context, asked, kind)
+        verified = OPEN_ALREADY
+    return _serve(request, context, verified)
+
+
+async def _verify_first(
+    request: ProduceRequest, context: RequestContext, asked: Unverified, kind: ClientKind
+) -> Answer | Sliced[Answer]:
+    verifier = context.broker.verifier
+    verified = await verify(verifier, request.transactional_id or "", asked, kind)
+    return _serve(request, context, verified)
+
+
+def _kind(version: int) -> ClientKind:
+    if version >= ADDS_SINCE:
+        return ClientKind.ADDS_BY_WRITING
+    return ClientKind.ABORTABLE if version >= ABORTABLE_SINCE else ClientKind.OLD
+
+
+def _batches(
+    request: ProduceRequest, context: RequestContext
+) -> Iterator[tuple[Partition, memoryview]]:
+    """What is to be written, as far as there is a partition for it."""
+    by_id = context.header.api_version >= 13
+    broker = context.broker
+    for topic in request.topics:
+        name = broker.metadata.name_of(topic.topic_id) if by_id else topic.name
+        for data in topic.partitions:
+            partition = broker.replicas.find(name or "", data.index)
+            if partition is not None and data.records is not None:
+                yield partition, memoryview(data.records)
+
+
+def _serve(
+    request: ProduceRequest, context: RequestContext, verified: Verified | None
+) -> Answer | Sliced[Answer]:
+    acks = request.acks
     appended: Appended = []
     response = ProduceResponse()
     if _is_large(request):
-        return Sliced(_append_in_steps(request, context, response, appended))
+        return Sliced(_append_in_steps(request, context, response, appended, verified))
     broker = context.broker
     now_ms = broker.clock.now_ms()
     try:
@@ -87,9 +145,11 @@ def handle(request: ProduceRequest, context: RequestContext) -> Answer | Sliced[
             answer = TopicProduceResponse(name=topic.name, topic_id=topic.topic_id)
             response.responses.append(answer)
             answers = answer.partition_responses
-            _append_topic(topic, topic.partitions, answers, acks, context, now_ms, appended)
+            _append_topic(
+                topic, topic.partitions, answers, acks, context, now_ms, appended, verified
+            )
     except TakesLong:
-        return Sliced(_append_in_steps(request, context, response, appended))
+        return Sliced(_append_in_steps(request, context, response, appended, verified))
     settled = True
     for partition, _, end_offset in appended:
         broker.fetches.complete(partition.key)
@@ -125,7 +185,11 @@ def _is_large(request: ProduceRequest) -> bool:
 
 
 def _append_in_steps(
-    request: ProduceRequest, context: RequestContext, response: ProduceResponse, appended: Appended
+    request: ProduceRequest,
+    context: RequestContext,
+    response: ProduceResponse,
+    appended: Appended,
+    verified: Verified | None,
 ) -> Steps[Answer]:
     """The same for many partitions, many bytes in several, or what takes long to validate.
 
@@ -138,7 +202,7 @@ def _append_in_steps(
             response.responses.append(empty)
         answers = response.responses[number].partition_responses
         for data in topic.partitions[len(answers) :]:
-            yield from _append_one(topic, data, answers, request.acks, context, appended)
+            yield from _append_one(topic, data, answers, request.acks, context, appended, verified)
             yield
         yield
     settled = True
@@ -158,14 +222,17 @@ def _append_one(
     acks: int,
     context: RequestContext,
     appended: Appended,
+    verified: Verified | None,
 ) -> Steps[None]:
     """Append to one partition; what takes long is validated in steps."""
     now_ms = context.broker.clock.now_ms()
     try:
-        _append_topic(topic, [data], answers, acks, context, now_ms, appended)
+        _append_topic(topic, [data], answers, acks, context, now_ms, appended, verified)
     except TakesLong:
         checked = yield from _checked(topic, data, context, now_ms)
-        _append_topic(topic, [data], answers, acks, context, now_ms, appended, True, checked)
+        _append_topic(
+            topic, [data], answers, acks, context, now_ms, appended, verified, True, checked
+        )
 
 
 def _checked(
@@ -196,6 +263,7 @@ def _append_topic(
     context: RequestContext,
     now_ms: int,
     appended: Appended,
+    verified: Verified | None,
     at_once: bool = False,
     checked: Checked = None,
 ) -> None:
@@ -217,6 +285,15 @@ def _append_topic(
             partition = broker.replicas.require(name, data.index)
             if records is None:
                 raise InvalidRecord("no records")
+            guard = None
+            if verified is not None:
+                guard = verified.guard_of(name, data.index)
+            elif (
+                version >= 3
+                and len(records) > LAST_ATTRIBUTE
+                and records[LAST_ATTRIBUTE] & TRANSACTIONAL
+            ):
+                raise ApiError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
             if isinstance(checked, StorageError):
                 raise checked
             info = partition.append(
@@ -225,6 +302,7 @@ def _append_topic(
                 now_ms,
                 one_v2_batch=version >= 3,
                 allow_zstd=version >= 7,
+                verification_guard=guard,
                 at_once=at_once,
                 validated=checked,
             )

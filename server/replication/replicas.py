@@ -37,6 +37,7 @@ class Replicas:
         self._metrics = metrics
         self._partitions: dict[Key, Partition] = {}
         self._offline: set[Key] = set()
+        self._verifies_transactions = False
 
     def __iter__(self) -> Iterator[Partition]:
         return iter(self._partitions.values())
@@ -48,6 +49,12 @@ class Replicas:
     def offline(self) -> frozenset[Key]:
         """Partitions whose data directory failed."""
         return frozenset(self._offline)
+
+    def verify_transactions(self, verifies: bool) -> None:
+        """Let the first batch of a transaction in a partition need a guard, or not (KIP-890)."""
+        self._verifies_transactions = verifies
+        for partition in self:
+            partition.log.appender.verifies_transactions = verifies
 
     def find(self, topic: str, index: int) -> Partition | None:
         """The partition, if this broker holds it."""
@@ -94,6 +101,7 @@ class Replicas:
         except StorageError:
             self._offline.add(key)
             raise
+        log.appender.verifies_transactions = self._verifies_transactions
         counts = self._metrics.topic(topic.name)
         partition = Partition(topic.name, topic.topic_id, index, self._broker_id, log, counts)
         self._partitions[key] = partition

@@ -25,6 +25,7 @@ from barnabas.server.requests.access import Authorizer
 from barnabas.server.settings.changes.services import SettingsServices
 from barnabas.server.settings.config import BrokerConfig
 from barnabas.server.transactions.coordinator import TransactionCoordinator
+from barnabas.server.transactions.verification import Verifier
 from barnabas.storage.manager.log_manager import LogManager
 from barnabas.wire.api import ApiKey
 
@@ -57,6 +58,9 @@ class Services(Protocol):
     topics: Topics
     transactions: TransactionCoordinator
     turns: Turns
+
+    @property
+    def verifier(self) -> Verifier: ...
 
     @property
     def advertised_versions(self) -> Mapping[ApiKey, tuple[int, int]]: ...

@@ -199,6 +199,8 @@ class TypedSettings:
     transaction_state_log_segment_bytes: int
     transaction_state_log_load_buffer_size: int
     transaction_partition_verification_enable: bool
+    add_partitions_to_txn_retry_backoff_ms: int
+    add_partitions_to_txn_retry_backoff_max_ms: int
     producer_id_expiration_ms: int
     producer_id_expiration_check_interval_ms: int
 

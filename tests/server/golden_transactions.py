@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from barnabas.server.core.topic_names import OFFSETS_TOPIC
 from barnabas.server.transactions.states import STATE_NAMES, TransactionState
 from barnabas.server.transactions.transaction import Transaction, TransactionEntry
 from barnabas.wire.api import ApiKey
@@ -66,6 +67,16 @@ def _add_offsets(world: "World", request: Any, answer: Any) -> None:
     _put(world, _of(request.transactional_id, *producer))
 
 
+def _commit_offsets(world: "World", request: Any, answer: Any) -> None:
+    """The group's partition has been added before, or is added by this."""
+    for topic in request.topics:
+        world.topic(topic.name)
+    index = world.broker.server.groups.partition_of(request.group_id)
+    producer = (request.producer_id, request.producer_epoch)
+    offsets = [(OFFSETS_TOPIC, index)]
+    _put(world, _of(request.transactional_id, *producer, TransactionState.ONGOING, offsets))
+
+
 def _end(world: "World", request: Any, answer: Any) -> None:
     producer = (request.producer_id, request.producer_epoch)
     _put(world, _of(request.transactional_id, *producer, TransactionState.ONGOING))
@@ -94,6 +105,7 @@ def _write_markers(world: "World", request: Any, answer: Any) -> None:
 STEPS: dict[ApiKey, Callable[["World", Any, Any], None]] = {
     ApiKey.ADD_PARTITIONS_TO_TXN: _add_partitions,
     ApiKey.ADD_OFFSETS_TO_TXN: _add_offsets,
+    ApiKey.TXN_OFFSET_COMMIT: _commit_offsets,
     ApiKey.END_TXN: _end,
     ApiKey.WRITE_TXN_MARKERS: _write_markers,
     ApiKey.DESCRIBE_TRANSACTIONS: _describe,

@@ -80,5 +80,5 @@ def _scalar(codec: Codec, number: int) -> Any:
         return f"n{number}"
     if isinstance(codec, Fixed):
         # A byte has too few values for all of them.
-        return number if codec.char == "i" else number % 100 if codec.char == "b" else None
+        return number if codec.char in "iq" else number % 100 if codec.char == "b" else None
     return None

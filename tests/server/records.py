@@ -79,12 +79,19 @@ def resealed(data: bytearray) -> bytearray:
 
 
 def produce_request(
-    topic: str, data: bytes | bytearray, partition: int = 0, acks: int = -1
+    topic: str,
+    data: bytes | bytearray,
+    partition: int = 0,
+    acks: int = -1,
+    transactional_id: str | None = None,
 ) -> ProduceRequest:
     """A request (v3 to v12) that appends to one partition."""
     wanted = PartitionProduceData(index=partition, records=bytes(data))
     return ProduceRequest(
-        acks=acks, timeout_ms=5000, topics=[TopicProduceData(name=topic, partitions=[wanted])]
+        transactional_id=transactional_id,
+        acks=acks,
+        timeout_ms=5000,
+        topics=[TopicProduceData(name=topic, partitions=[wanted])],
     )
 
 
@@ -95,10 +102,11 @@ def produce(
     *,
     partition: int = 0,
     acks: int = -1,
+    transactional_id: str | None = None,
     version: int = 9,
 ) -> PartitionProduceResponse:
     """Append to one partition; its answer."""
-    request = produce_request(topic, data, partition, acks)
+    request = produce_request(topic, data, partition, acks, transactional_id)
     (answer,) = client.call(request, version).responses[0].partition_responses
     found: PartitionProduceResponse = answer
     return found

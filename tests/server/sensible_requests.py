@@ -21,6 +21,7 @@ from tests.server.raw_client import RawClient
 from tests.server.records import make_batch, produce
 
 Values = dict[str, Any]
+OF_A_TRANSACTION: Values = {"transactional_id": "t", "producer_id": 1, "producer_epoch": 0}
 SESSION_MS = 500  # of members that others of the same group wait for
 BITS = {"b": 8, "h": 16, "i": 32, "q": 64}
 
@@ -189,6 +190,28 @@ def _offset_delete(world: World) -> Values:
     return {"group_id": world.new_member().group, "topics": [topic]}
 
 
+def _add_partitions_to_txn(world: World) -> Values:
+    topics = [{"name": world.topic, "partitions": [0]}]
+    producer = {"producer_id": 1, "producer_epoch": 0}
+    by_client = {"transactional_id": "t", **producer, "topics": topics}
+    by_broker = {"transactional_id": "t", **producer, "verify_only": True, "topics": topics}
+    return {
+        **{f"v3_and_below_{name}": value for name, value in by_client.items()},
+        "transactions": [by_broker],
+    }
+
+
+def _txn_offset_commit(world: World) -> Values:
+    partition = {"partition_index": 0, "committed_offset": 1, "committed_metadata": "m"}
+    return {
+        **OF_A_TRANSACTION,
+        "group_id": "g",
+        "generation_id_or_member_epoch": -1,
+        "member_id": "",
+        "topics": [{"name": world.topic, "partitions": [partition]}],
+    }
+
+
 def _write_txn_markers(world: World) -> Values:
     marker = {
         "producer_id": 1,
@@ -228,6 +251,17 @@ SENSIBLE: dict[ApiKey, Callable[[World], Values]] = {
         "transaction_timeout_ms": 1000,
     },
     ApiKey.OFFSET_FOR_LEADER_EPOCH: _offset_for_leader_epoch,
+    ApiKey.ADD_PARTITIONS_TO_TXN: _add_partitions_to_txn,
+    ApiKey.ADD_OFFSETS_TO_TXN: lambda world: {**OF_A_TRANSACTION, "group_id": "g"},
+    ApiKey.END_TXN: lambda world: {**OF_A_TRANSACTION, "committed": True},
+    ApiKey.TXN_OFFSET_COMMIT: _txn_offset_commit,
+    ApiKey.DESCRIBE_TRANSACTIONS: lambda world: {"transactional_ids": ["t"]},
+    ApiKey.LIST_TRANSACTIONS: lambda world: {
+        "state_filters": ["Ongoing"],
+        "producer_id_filters": [1],
+        "duration_filter": 1,
+        "transactional_id_pattern": "t.*",
+    },
     ApiKey.WRITE_TXN_MARKERS: _write_txn_markers,
     ApiKey.DESCRIBE_CONFIGS: lambda world: _configs(world, "configuration_keys"),
     ApiKey.ALTER_CONFIGS: lambda world: _configs(world, name="max.message.bytes", value="99999"),

@@ -54,6 +54,7 @@ AT_ONCE = {
     "CREATE_PARTITIONS v3 topics.assignments.broker_ids",
     "DESCRIBE_LOG_DIRS v5 topics.partitions",
     "LIST_CONFIG_RESOURCES v1 resource_types",
+    "LIST_TRANSACTIONS v1 producer_id_filters",
 }
 LARGE = [each for api in HANDLERS for each in large_requests(api, ELEMENTS)]
 
@@ -68,7 +69,7 @@ def broker() -> Iterator[Broker]:
 
 def test_every_api_that_takes_many_of_something_is_here() -> None:
     alone = {"HEARTBEAT", "SASL_HANDSHAKE", "API_VERSIONS", "INIT_PRODUCER_ID"}
-    alone |= {"SASL_AUTHENTICATE", "DESCRIBE_CLUSTER"}
+    alone |= {"SASL_AUTHENTICATE", "DESCRIBE_CLUSTER", "ADD_OFFSETS_TO_TXN", "END_TXN"}
     assert {api.name for api in HANDLERS} - {each.api.name for each in LARGE} == alone
 
 

@@ -41,7 +41,7 @@ def codes_in(struct: Struct) -> Iterator[int]:
     """Every error code of an answer, at its top and inside."""
     for each in struct.FIELDS:
         value = getattr(struct, each.name)
-        if each.name == "error_code":
+        if each.name.endswith("error_code"):
             yield value
         for inner in value if isinstance(value, list) else ():
             if isinstance(inner, Struct):

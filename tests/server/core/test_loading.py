@@ -26,8 +26,8 @@ with Broker({{"barnabas.http.port": "0"}}) as broker:
     ("module", "parts", "then", "most"),
     [
         (
-            "barnabas.server.handlers.offset_commit",
-            "GROUP_PARTS",
+            "barnabas.server.groups.commit_parts",
+            "COMMIT_PARTS",
             "import barnabas.server.groups.commits",
             3,
         ),

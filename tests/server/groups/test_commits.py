@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.server.core.errors import ApiError
-from barnabas.server.groups.commits import Committer
+from barnabas.server.groups.commits import Committer, TransactionOf
 from barnabas.server.groups.group import GroupState
 from barnabas.server.groups.offsets import Commits, CommittedOffset
 from barnabas.server.groups.records import decode_key, decode_offset
@@ -79,9 +79,12 @@ def test_commits_during_a_rebalance(world: World) -> None:
 def _transactional(world: World, offset: int, committer: Committer | None = None) -> None:
     answers: list[ErrorCode] = []
     world.groups.commit_in_transaction(
-        "g", committer or Committer(), PRODUCER, 0, {("orders", 0): CommittedOffset(offset)},
+        "g",
+        committer or Committer(),
+        TransactionOf(PRODUCER, 0),
+        {("orders", 0): CommittedOffset(offset)},
         answers.append,
-    )  # fmt: skip
+    )
     assert answers == [ErrorCode.NONE]
 
 

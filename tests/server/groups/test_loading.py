@@ -13,7 +13,7 @@ from barnabas.server.coordinators.leadership import RELOAD_PAUSE_MS
 from barnabas.server.coordinators.loading import SLICE_MS
 from barnabas.server.coordinators.shards import Shard, ShardState
 from barnabas.server.core.topic_names import OFFSETS_TOPIC
-from barnabas.server.groups.commits import Committer
+from barnabas.server.groups.commits import Committer, TransactionOf
 from barnabas.server.groups.group import GroupState
 from barnabas.server.groups.offsets import CommittedOffset
 from barnabas.server.groups.records import encode_offset, encode_offset_key
@@ -153,7 +153,7 @@ def test_tombstones_and_empty_groups(world: World) -> None:
 def test_transactions(world: World, outcome: str, committed: int) -> None:
     world.commit(3)
     world.groups.commit_in_transaction(
-        "g", Committer(), 5, 0, {("orders", 0): CommittedOffset(7)}, lambda _: None
+        "g", Committer(), TransactionOf(5, 0), {("orders", 0): CommittedOffset(7)}, lambda _: None
     )
     if outcome != "open":
         end_transaction(world, 5, outcome == "commit")
@@ -183,7 +183,11 @@ def test_a_transaction_that_outlives_its_group(world: World, is_commit: bool) ->
     client.leave()
     for group in ("g", "simple"):
         world.groups.commit_in_transaction(
-            group, Committer(), 5, 0, {("orders", 0): CommittedOffset(7)}, lambda _: None
+            group,
+            Committer(),
+            TransactionOf(5, 0),
+            {("orders", 0): CommittedOffset(7)},
+            lambda _: None,
         )
     world.groups.topics_deleted(["orders"])
     end_transaction(world, 5, is_commit)

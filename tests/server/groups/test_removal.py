@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.server.core.errors import ApiError
-from barnabas.server.groups.commits import Committer
+from barnabas.server.groups.commits import Committer, TransactionOf
 from barnabas.server.groups.group import Group, GroupState
 from barnabas.server.groups.offsets import CommittedOffset
 from barnabas.server.groups.records import decode_key
@@ -102,7 +102,7 @@ def test_a_group_loaded_from_an_old_record_expires_by_its_commits(world: World) 
 def test_an_offset_of_an_open_transaction_does_not_hold_others(world: World) -> None:
     world.commit(1)
     world.groups.commit_in_transaction(
-        "g", Committer(), 7, 0, {("audit", 0): CommittedOffset(2)}, lambda _: None
+        "g", Committer(), TransactionOf(7, 0), {("audit", 0): CommittedOffset(2)}, lambda _: None
     )
     world.clock.advance("2 days")
     assert world.committed() == -1

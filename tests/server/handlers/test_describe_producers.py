@@ -61,7 +61,8 @@ def test_a_producer_with_an_open_transaction(broker: Broker, client: RawClient) 
     assert writer.add(("open", 0)) == [0]
     data = make_batch(b"v", producer=Producer(*writer.id), sequence=0)
     data[22] |= TRANSACTIONAL
-    assert produce(client, "open", resealed(data)).base_offset == 1
+    first = produce(client, "open", resealed(data), transactional_id=writer.name)
+    assert first.base_offset == 1
 
     def of_writer() -> tuple[int, int]:
         (part,) = described(client, "open", 0)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.server.groups.commits import Committer
+from barnabas.server.groups.commits import Committer, TransactionOf
 from barnabas.server.groups.offsets import CommittedOffset
 from barnabas.server.testing.broker import Broker
 from barnabas.wire.error_codes import ErrorCode
@@ -106,9 +106,14 @@ def test_an_offset_that_a_transaction_may_replace(
     commit(client, group, topic, 5, 6)
     pending = {(topic, 0): CommittedOffset(7)}
     groups = broker.server.groups
-    broker.call(
-        lambda: groups.commit_in_transaction(group, Committer(), 99, 0, pending, lambda _: None)
-    )
+
+    def commit_in_a_transaction() -> None:
+        appender = groups.partition_for_offsets(group).log.appender
+        guard = appender.start_transaction_verification(99, 0, -1, 0, can_bump_epoch=False)
+        transaction = TransactionOf(99, 0, guard)
+        groups.commit_in_transaction(group, Committer(), transaction, pending, lambda _: None)
+
+    broker.call(commit_in_a_transaction)
 
     def fetch(stable: bool) -> list[tuple[int, int]]:
         request = fetch_request(group, version, topic, 0, 1, stable=stable)

@@ -309,7 +309,8 @@ def test_a_transaction_holds_up_what_stands_behind_it_until_it_ends(
     assert writer.add((topic, 0)) == [0]
     data = make_batch(b"held up", producer=Producer(*writer.id), sequence=0)
     data[22] |= TRANSACTIONAL
-    assert produce(client, topic, resealed(data)).base_offset == 0
+    first = produce(client, topic, resealed(data), transactional_id=writer.name)
+    assert first.base_offset == 0
     assert produce(client, topic, make_batch(b"behind")).base_offset == 1
     assert committed(client, topic) == []
     assert writer.end(commit=is_commit) == 0

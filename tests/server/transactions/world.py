@@ -8,7 +8,7 @@ from typing import TypeVar
 from barnabas.server.cluster.metadata import PartitionInfo, TopicInfo
 from barnabas.server.core.delayed import Deferred
 from barnabas.server.core.turns import Turns
-from barnabas.server.groups.commits import Committer
+from barnabas.server.groups.commits import Committer, TransactionOf
 from barnabas.server.groups.offsets import CommittedOffset
 from barnabas.server.observing.logs import Logs
 from barnabas.server.replication.partition import Partition
@@ -75,9 +75,12 @@ class World(GroupWorld):
     def commit_in_transaction(self, offset: int, producer_id: int = PRODUCER) -> None:
         """Commit an offset of group g in a transaction that is open."""
         self.groups.commit_in_transaction(
-            "g", Committer(), producer_id, 0, {("orders", 0): CommittedOffset(offset)},
+            "g",
+            Committer(),
+            TransactionOf(producer_id, 0),
+            {("orders", 0): CommittedOffset(offset)},
             lambda code: None,
-        )  # fmt: skip
+        )
 
     def write_while_loading(
         self, *markers: WritableTxnMarker, after: int = 0, isr: tuple[int, ...] = (0,)
