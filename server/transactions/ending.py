@@ -137,12 +137,16 @@ class Ending:
             if prepared.partitions:
                 await self._markers.write(ended_transaction(prepared, shard.leader_epoch))
         except ApiError as error:
-            # Another coordinator has gone on with it: this one is about to hear that it is none.
             self._log.warn(
                 "markers were refused", transactional_id=prepared.transactional_id,
-                error=error.code.name,
+                error=error.code.name, first=error.message,
             )  # fmt: skip
-            return
+            if error.code is not ErrorCode.INVALID_PRODUCER_EPOCH:
+                # Another coordinator has gone on: this one is about to hear that it is none.
+                return
+            # A partition knows a later epoch, as after `kafka-transactions --abort`: no marker of
+            # this one will ever do anything there, and the others have theirs. Kafka stops here,
+            # and its transactional id can never be used again.
         backoff = Backoff(self._clock, FIRST_PAUSE_MS, LONGEST_PAUSE_MS)
         while not shard.is_retired:
             if await self._write_complete(shard, entry, prepared) is ErrorCode.NONE:

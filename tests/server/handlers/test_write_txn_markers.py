@@ -13,7 +13,7 @@ from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.write_txn_markers import WritableTxnMarker
 from tests.server.names import unique
 from tests.server.raw_client import RawClient
-from tests.server.records import fetch, fetched
+from tests.server.records import fetch, fetch_request, fetched
 from tests.server.transactions.open_transactions import (
     PRODUCER,
     codes_in,
@@ -23,6 +23,7 @@ from tests.server.transactions.open_transactions import (
     open_transaction,
     request_of,
 )
+from tests.server.waiting import wait_until_watched
 
 OTHER = 9
 
@@ -78,6 +79,19 @@ def test_whoever_reads_committed_data_waits_for_the_marker(
     seen = fetched(fetch(client, (topic, 0, 0, 1 << 20), isolation_level=1))[topic, 0]
     assert (seen.last_stable_offset, seen.high_watermark) == (2, 2)
     assert len(seen.records or b"") > 0
+
+
+def test_who_waits_for_committed_data_is_woken(broker: Broker, client: RawClient) -> None:
+    topic = with_open(broker, 0)
+    with RawClient(broker.port) as reader:
+        request = fetch_request(topic, 0, max_wait_ms=60_000)
+        request.isolation_level = 1
+        reader.send(request, 11)
+        wait_until_watched(broker, topic)
+        write(client, marker([(topic, 0)]))
+        (found,) = reader.receive().responses[0].partitions
+    assert (found.last_stable_offset, found.aborted_transactions) == (2, [])
+    assert len(found.records) > 0
 
 
 def test_several_transactions_end_at_once(broker: Broker, client: RawClient) -> None:

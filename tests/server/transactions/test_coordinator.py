@@ -345,6 +345,20 @@ def test_markers_of_a_coordinator_that_is_none_any_more_are_not_insisted_on(
     assert states(coordinated)[-1] == "CompleteCommit"
 
 
+@BOTH
+def test_a_partition_that_knows_a_later_epoch_holds_nothing_up(
+    coordinated: World, version: int
+) -> None:
+    producer = Producer(coordinated, version=version)
+    producer.init()
+    producer.add()
+    coordinated.markers.refuses = ErrorCode.INVALID_PRODUCER_EPOCH
+    assert producer.end() is NONE
+    assert states(coordinated)[-1] == "CompleteCommit"
+    coordinated.markers.refuses = None
+    assert producer.add() is producer.end() is NONE
+
+
 def refuse_writes(coordinated: World, refuses: bool) -> None:
     """Have too few replicas for a write, or enough again."""
     partition = coordinated.partition()
