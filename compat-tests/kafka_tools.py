@@ -30,6 +30,7 @@ MAIN_CLASSES = MappingProxyType(
         "kafka-delete-records": _TOOLS + "DeleteRecordsCommand",
         "kafka-log-dirs": _TOOLS + "LogDirsCommand",
         "kafka-producer-perf-test": _TOOLS + "ProducerPerformance",
+        "kafka-transactions": _TOOLS + "TransactionsCommand",
         "kafka-consumer-groups": _TOOLS + "consumer.group.ConsumerGroupCommand",
     }
 )
