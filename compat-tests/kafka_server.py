@@ -49,10 +49,17 @@ log4j.appender.out.layout.ConversionPattern=%d %p %m (%c)%n
 class ApacheKafka:
     """One node of one release, with a ZooKeeper of its own where the release needs one."""
 
-    def __init__(self, version: str, folder: Path, settings: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        version: str,
+        folder: Path,
+        settings: dict[str, str] | None = None,
+        port: int | None = None,
+    ) -> None:
         self.version = version
         self.data = folder / "data"
-        self.port, self._controller_port, self._zookeeper_port = free_ports(3)
+        free_port, self._controller_port, self._zookeeper_port = free_ports(3)
+        self.port = port or free_port
         self.address = f"127.0.0.1:{self.port}"
         self._jars = require_oracle(f"jars-{version}")
         self._folder = folder
@@ -172,6 +179,13 @@ class ApacheKafka:
         assert self._process is not None
         self._process.terminate()
         self._process.wait(PATIENCE_SECONDS)
+        self._process = None
+
+    def kill(self) -> None:
+        """SIGKILL to the broker; its ZooKeeper stays."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
         self._process = None
 
     def close(self) -> None:

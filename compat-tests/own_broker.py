@@ -16,10 +16,10 @@ from oracles import stop
 class OwnBroker:
     """A broker in a child process; it runs from the start."""
 
-    def __init__(self, folder: Path, settings: Sequence[str] = ()) -> None:
+    def __init__(self, folder: Path, settings: Sequence[str] = (), port: int | None = None) -> None:
         self.folder = folder
         self._settings = settings
-        (port,) = free_ports(1)
+        port = port or free_ports(1)[0]
         self.address = f"127.0.0.1:{port}"
         self._process: subprocess.Popen[bytes] | None = None
         self.start()

@@ -9,6 +9,7 @@ told what it may have done. What is not known (no acknowledgement, no answer) is
     {"e": "send", "txn": T, "value": V, "topic": X, "partition": N, "source": V or null, "at": NS}
     {"e": "acked", "txn": T, "value": V, "offset": N, "at": NS}
     {"e": "offsets", "txn": T, "group": G, "offsets": [[topic, partition, offset], ...]}
+    {"e": "trouble", "txn": T, "error": text}                           for people
     {"e": "end", "txn": T, "commit": true, "at": NS}
     {"e": "ended", "txn": T, "error": null or text, "at": NS}
     {"e": "start", "session": S, "topic": X, "partition": N, "offset": N}
@@ -164,7 +165,8 @@ def _events(text: str) -> Iterator[dict[str, Any]]:
 def add_events(history: History, events: Iterable[dict[str, Any]]) -> None:
     """Take in events, in the order in which their processes wrote them."""
     for event in events:
-        _ADD[event["e"]](history, event)
+        if event["e"] != "trouble":
+            _ADD[event["e"]](history, event)
 
 
 def _place(event: dict[str, Any]) -> Place:
