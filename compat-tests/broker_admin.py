@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from confluent_kafka import (
     Consumer,
     ConsumerGroupTopicPartitions,
+    IsolationLevel,
     KafkaException,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, OffsetSpec
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 PATIENCE_SECONDS = 20.0
@@ -75,6 +76,14 @@ class BrokerAdmin:
         place = TopicPartition(topic, partition)
         _, high = self._consumer.get_watermark_offsets(place, timeout=PATIENCE_SECONDS)
         return int(high)
+
+    def last_stable_offset(self, topic: str, partition: int = 0) -> int:
+        """Where a reader of committed records has to stop for now."""
+        place = TopicPartition(topic, partition)
+        answers = self._admin.list_offsets(
+            {place: OffsetSpec.latest()}, isolation_level=IsolationLevel.READ_COMMITTED
+        )
+        return int(answers[place].result(PATIENCE_SECONDS).offset)
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
         """The group's committed offsets."""

@@ -2,7 +2,8 @@
 
 BARNABAS_TEST_BOOTSTRAP names one that is running already: that is how the same tests are
 proved against Apache Kafka. Without it a Barnabas is started as a child process. The broker
-needs `group.initial.rebalance.delay.ms=0` and `group.min.session.timeout.ms=500`.
+needs `group.initial.rebalance.delay.ms=0` and `group.min.session.timeout.ms=500`, and
+`transaction.abort.timed.out.transaction.cleanup.interval.ms=200`.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ SETTINGS = (
     "group.initial.rebalance.delay.ms=0",
     "group.min.session.timeout.ms=500",
     "offsets.topic.num.partitions=4",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms=200",
+    "transaction.state.log.num.partitions=4",
 )
 
 

@@ -24,7 +24,14 @@ JAVA = HERE / "java"
 GO = HERE / "go"
 ORACLE_VERSIONS = ("3.9.1", "4.4.0")
 # Each era's classes are compiled against its oldest version and run with all of them.
-OLDEST_OF_ERA = {"era-0.10": "0.10.2.2", "era-1.0": "1.0.2", "era-2.0": "2.0.1"}
+OLDEST_OF_ERA = {
+    "era-0.10": "0.10.2.2",
+    "era-1.0": "1.0.2",
+    "era-2.0": "2.0.1",
+    "era-2.5": "2.8.2",
+}
+# An era with a program of its own has its other names from the one before it.
+ERA_BEFORE = {"era-2.5": "era-2.0"}
 BUILD_TIMEOUT_SECONDS = 600
 
 
@@ -136,13 +143,16 @@ def java_family(version: str, era: str, lacks: Mapping[str, str] | None = None) 
 
     def launch() -> Launch:
         jars = kafka_clients_jars(version)
-        return Launch(java_command(jars, "Client", heap="256m", classes=_java_classes(era)))
+        program = "ClientWithTransactions" if era in ERA_BEFORE else "Client"
+        return Launch(java_command(jars, program, heap="256m", classes=_java_classes(era)))
 
     return Family(f"java-{version}", launch, lacks or {})
 
 
 def _java_classes(era: str) -> Path:
-    sources = [*sorted(JAVA.glob("*.java")), JAVA / era / "Era.java"]
+    sources = [*sorted(JAVA.glob("*.java")), JAVA / ERA_BEFORE.get(era, era) / "Era.java"]
+    if era in ERA_BEFORE:
+        sources += sorted((JAVA / era).glob("*.java"))
     return _compiled(era, sources, kafka_clients_jars(OLDEST_OF_ERA[era]))
 
 

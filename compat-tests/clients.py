@@ -51,8 +51,8 @@ class Program:
     def __init__(self, family: Family) -> None:
         self.family = family
         self.events: list[Event] = []
-        self._errors = tempfile.TemporaryFile("w+")
         launch = family.build()
+        self._errors = tempfile.TemporaryFile("w+")
         self._process = subprocess.Popen(
             [*launch.command, "batch"],
             stdin=subprocess.PIPE,

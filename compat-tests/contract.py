@@ -160,6 +160,8 @@ class Client(Protocol):
     def consume(self, options: argparse.Namespace) -> Iterable[Received]: ...
     def drain(self, options: argparse.Namespace) -> Iterable[Received]: ...
     def member(self, options: argparse.Namespace) -> Member: ...
+    def transactor(self, options: argparse.Namespace) -> "Transactor": ...
+    def transformer(self, options: argparse.Namespace) -> "Transformer": ...
 
 
 def run_member(member: Member, options: argparse.Namespace, control: Control) -> None:
@@ -227,6 +229,90 @@ class _MemberLoop:
         emit("applied", command=line)
 
 
+class Transactor(Protocol):
+    """A transactional producer, as the loop below drives it."""
+
+    def init(self) -> None: ...
+    def begin(self) -> None: ...
+    def send(self, topic: str, partition: int, records: Sequence[Record]) -> None: ...
+    def commit(self) -> None: ...
+    def abort(self) -> None: ...
+    def close(self) -> None: ...
+
+
+def run_transactor(transactor: Transactor, control: Control) -> None:
+    """Apply the lines of stdin until one says `leave`."""
+    while (line := control.next_line() or "leave") != "leave":
+        try:
+            _apply_to(transactor, line)
+        except Exception as error:
+            emit("refused", command=line, message=f"{type(error).__name__}: {error}")
+        else:
+            emit("applied", command=line)
+    transactor.close()
+
+
+def _apply_to(transactor: Transactor, line: str) -> None:
+    name, *words = line.split()
+    if name == "send":
+        topic, partition, count, prefix = words
+        records = [record_at(prefix, index) for index in range(int(count))]
+        transactor.send(topic, int(partition), records)
+    elif name in ("init", "begin", "commit", "abort"):
+        getattr(transactor, name)()
+    else:
+        raise ValueError(f"unknown command {line!r}")
+
+
+class Transformer(Protocol):
+    """Reads as a group member and writes what it read, with the offsets, in transactions."""
+
+    def poll(self, most: int) -> list[Received]: ...
+    def begin(self) -> None: ...
+    def send(self, topic: str, partition: int, records: Sequence[Record]) -> None: ...
+    def send_offsets(self, offsets: Offsets) -> None: ...
+    def commit(self) -> None: ...
+    def abort(self) -> None: ...
+
+    def go_back(self, offsets: Offsets) -> None:
+        """Read again what the aborted transaction had read: it began at these offsets."""
+
+    def close(self) -> None: ...
+
+
+def run_transformer(transformer: Transformer, options: argparse.Namespace) -> None:
+    """Transform so many records; the first transaction is aborted, and begun again."""
+    try:
+        deadline, left, is_first = time.monotonic() + options.timeout_ms / 1000, options.count, True
+        while left > 0:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{left} records are left")
+            received = transformer.poll(options.batch)
+            if received:
+                _transform(transformer, options.to, received, is_commit=not is_first)
+                left -= 0 if is_first else len(received)
+                is_first = False
+    finally:
+        transformer.close()
+
+
+def _transform(
+    transformer: Transformer, topic: str, received: Sequence[Received], *, is_commit: bool
+) -> None:
+    transformer.begin()
+    for each in received:
+        transformer.send(topic, each.partition, [each.record])
+    offsets = {(each.topic, each.partition): each.offset + 1 for each in received}
+    transformer.send_offsets(offsets)
+    if is_commit:
+        transformer.commit()
+        emit_committed(offsets)
+        return
+    transformer.abort()
+    emit("aborted", count=len(received))
+    transformer.go_back({(r.topic, r.partition): r.offset for r in reversed(received)})
+
+
 def parser() -> argparse.ArgumentParser:
     """The arguments of `contract.md`."""
     top = argparse.ArgumentParser()
@@ -235,7 +321,7 @@ def parser() -> argparse.ArgumentParser:
     for name, add in _COMMANDS.items():
         command = commands.add_parser(name)
         command.add_argument("--bootstrap", required=True)
-        command.add_argument("--topic", required=True)
+        command.add_argument("--topic", required=name != "transact")
         add(command)
     return top
 
@@ -255,6 +341,21 @@ def _add_consume(command: argparse.ArgumentParser) -> None:
     command.add_argument("--from", dest="start", default="earliest")
     command.add_argument("--count", type=int, default=10)
     command.add_argument("--timeout-ms", type=int, default=10_000)
+    command.add_argument("--isolation")
+
+
+def _add_transact(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--transactional-id", required=True)
+    command.add_argument("--timeout-ms", type=int, default=60_000)
+
+
+def _add_transform(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--transactional-id", required=True)
+    command.add_argument("--group", required=True)
+    command.add_argument("--to", required=True)
+    command.add_argument("--batch", type=int, default=7)
+    command.add_argument("--count", type=int, default=10)
+    command.add_argument("--timeout-ms", type=int, default=30_000)
 
 
 def _add_group(command: argparse.ArgumentParser) -> None:
@@ -281,6 +382,8 @@ _COMMANDS = {
     "consume": _add_consume,
     "drain": _add_drain,
     "group": _add_group,
+    "transact": _add_transact,
+    "transform": _add_transform,
 }
 
 
@@ -323,8 +426,12 @@ def _run(client: Client, arguments: Sequence[str], control: Control) -> None:
         elif options.command == "drain":
             for received in client.drain(options):
                 emit_drained(received)
-        else:
+        elif options.command == "group":
             run_member(client.member(options), options, control)
+        elif options.command == "transact":
+            run_transactor(client.transactor(options), control)
+        else:
+            run_transformer(client.transformer(options), options)
     except Exception as error:
         emit("error", message=f"{type(error).__name__}: {error}")
     else:

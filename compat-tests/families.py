@@ -12,16 +12,17 @@ from client_builds import (
     python_family,
 )
 
+NO_V2 = {"transactions v2": "the client does not know them yet"}
 LIBRDKAFKA = python_family(
-    "librdkafka", {"sticky": "librdkafka has the cooperative kind of sticky only"}
+    "librdkafka", {"sticky": "librdkafka has the cooperative kind of sticky only"} | NO_V2
 )
-KAFKA_PYTHON = python_family("kafka-python")
+KAFKA_PYTHON = python_family("kafka-python", NO_V2)
 AIOKAFKA = python_family(
-    "aiokafka", {"cooperative-sticky": "aiokafka knows the eager protocol only"}
+    "aiokafka", {"cooperative-sticky": "aiokafka knows the eager protocol only"} | NO_V2
 )
-JAVA_NEWEST = java_family("4.4.0", "era-2.0")
-JAVA_LAST_WITH_ZOOKEEPER = java_family("3.9.1", "era-2.0")
-JAVA_LAST_OF_2 = java_family("2.8.2", "era-2.0")
+JAVA_NEWEST = java_family("4.4.0", "era-2.5")
+JAVA_LAST_WITH_ZOOKEEPER = java_family("3.9.1", "era-2.5", NO_V2)
+JAVA_LAST_OF_2 = java_family("2.8.2", "era-2.5", NO_V2)
 FRANZ_GO = go_family("franz-go")
 SARAMA = go_family(
     "sarama",
@@ -29,12 +30,14 @@ SARAMA = go_family(
         "commit async": "sarama has marks with automatic or synchronous commits only",
         "regex": "sarama subscribes by name only",
         "seek": "sarama cannot move a claim that is being read",
-    },
+    }
+    | NO_V2,
 )
 KAFKA_GO = go_family(
     "kafka-go",
     {
         "idempotent": "kafka-go has no idempotent writer",
+        "transactions": "kafka-go has no transactional writer",
         "sticky": "kafka-go has range and round robin only",
         "cooperative-sticky": "kafka-go has range and round robin only",
         "commit async": "kafka-go's group commits synchronously only",
@@ -54,7 +57,8 @@ KAFKAJS = node_family(
         "cooperative-sticky": "kafkajs has round robin only",
         "static": "kafkajs has no static members",
         "regex": "kafkajs resolves a regular expression once, when it subscribes",
-    },
+    }
+    | NO_V2,
     assignor="roundrobin",
 )
 

@@ -6,7 +6,7 @@ heartbeats and background commits get their turns.
 
 import argparse
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import contract
 from aiokafka import (
@@ -132,6 +132,100 @@ class GroupMember:
         await self._consumer.stop()
 
 
+class Transactor:
+    """A transactional producer on the program's event loop."""
+
+    def __init__(
+        self, options: argparse.Namespace, timeout_ms: int, loop: asyncio.AbstractEventLoop
+    ) -> None:
+        self._run = loop.run_until_complete
+        self._producer = self._run(self._made(options, timeout_ms))
+
+    async def _made(self, options: argparse.Namespace, timeout_ms: int) -> AIOKafkaProducer:
+        return AIOKafkaProducer(
+            bootstrap_servers=options.bootstrap,
+            transactional_id=options.transactional_id,
+            transaction_timeout_ms=timeout_ms,
+        )
+
+    def init(self) -> None:
+        self._run(self._producer.start())  # it asks for the producer id here
+
+    def begin(self) -> None:
+        self._run(self._producer.begin_transaction())
+
+    def send(self, topic: str, partition: int, records: Sequence[Record]) -> None:
+        self._run(self._send(topic, partition, records))
+
+    async def _send(self, topic: str, partition: int, records: Sequence[Record]) -> None:
+        futures = [
+            await self._producer.send(
+                topic,
+                value=record.value,
+                key=record.key,
+                partition=partition,
+                headers=record.headers,
+            )
+            for record in records
+        ]
+        for future in futures:
+            await asyncio.wait_for(future, 30)
+
+    def commit(self) -> None:
+        self._run(self._producer.commit_transaction())
+
+    def abort(self) -> None:
+        self._run(self._producer.abort_transaction())
+
+    def close(self) -> None:
+        self._run(self._producer.stop())
+
+
+class Transformer(Transactor):
+    """A member that writes what it reads in transactions."""
+
+    def __init__(self, options: argparse.Namespace, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(options, 60_000, loop)
+        self.init()
+        self._group = options.group
+        self._consumer = self._run(self._subscribed(options))
+
+    async def _subscribed(self, options: argparse.Namespace) -> AIOKafkaConsumer:
+        consumer = AIOKafkaConsumer(
+            options.topic,
+            bootstrap_servers=options.bootstrap,
+            group_id=options.group,
+            isolation_level="read_committed",
+            auto_offset_reset="earliest",
+            enable_auto_commit=False,
+            fetch_max_wait_ms=100,
+        )
+        await consumer.start()
+        return consumer
+
+    def poll(self, most: int) -> list[Received]:
+        getting = self._consumer.getmany(timeout_ms=100, max_records=most)
+        return list(_received(self._run(getting)))
+
+    def send_offsets(self, offsets: Offsets) -> None:
+        positions = {
+            TopicPartition(*place): OffsetAndMetadata(offset, "")
+            for place, offset in offsets.items()
+        }
+        self._run(self._producer.send_offsets_to_transaction(positions, self._group))
+
+    def go_back(self, offsets: Offsets) -> None:
+        async def seek() -> None:
+            for place, offset in offsets.items():
+                self._consumer.seek(TopicPartition(*place), offset)
+
+        self._run(seek())
+
+    def close(self) -> None:
+        self._run(self._consumer.stop())
+        super().close()
+
+
 class AioKafka:
     """The family's commands."""
 
@@ -183,7 +277,11 @@ class AioKafka:
         self._loop.run_until_complete(consumer.stop())
 
     async def _assigned(self, options: argparse.Namespace) -> AIOKafkaConsumer:
-        consumer = AIOKafkaConsumer(bootstrap_servers=options.bootstrap, fetch_max_wait_ms=100)
+        consumer = AIOKafkaConsumer(
+            bootstrap_servers=options.bootstrap,
+            fetch_max_wait_ms=100,
+            isolation_level=options.isolation or "read_uncommitted",
+        )
         await consumer.start()
         partition = TopicPartition(options.topic, options.partition)
         consumer.assign([partition])
@@ -213,6 +311,12 @@ class AioKafka:
 
     def member(self, options: argparse.Namespace) -> GroupMember:
         return GroupMember(options, self._loop)
+
+    def transactor(self, options: argparse.Namespace) -> Transactor:
+        return Transactor(options, options.timeout_ms, self._loop)
+
+    def transformer(self, options: argparse.Namespace) -> Transformer:
+        return Transformer(options, self._loop)
 
 
 def _report_ack(index: int, options: argparse.Namespace, metadata: object) -> None:

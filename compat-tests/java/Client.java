@@ -20,7 +20,7 @@ public final class Client {
         Contract.main(arguments, Client::run);
     }
 
-    private static void run(String command, Contract.Options options, Contract.Control control)
+    static void run(String command, Contract.Options options, Contract.Control control)
             throws Exception {
         switch (command) {
             case "produce":
@@ -80,7 +80,10 @@ public final class Client {
     private static void consume(Contract.Options options) {
         TopicPartition partition =
                 new TopicPartition(options.text("topic"), (int) options.number("partition", 0));
-        try (KafkaConsumer<byte[], byte[]> consumer = consumer(consumerSettings(options))) {
+        Properties settings = consumerSettings(options);
+        String isolation = options.text("isolation", "");
+        if (!isolation.isEmpty()) settings.put("isolation.level", isolation);
+        try (KafkaConsumer<byte[], byte[]> consumer = consumer(settings)) {
             consumer.assign(Collections.singletonList(partition));
             if (options.text("from", "earliest").equals("earliest")) {
                 consumer.seekToBeginning(Collections.singletonList(partition));

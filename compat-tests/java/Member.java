@@ -113,7 +113,7 @@ final class Member implements ConsumerRebalanceListener {
         }
     }
 
-    private static void report(Map<TopicPartition, OffsetAndMetadata> offsets, Exception refused) {
+    static void report(Map<TopicPartition, OffsetAndMetadata> offsets, Exception refused) {
         if (refused != null) {
             Contract.emit("commit_failed", ",\"message\":" + Contract.quoted(refused.toString()));
             return;

@@ -1,7 +1,7 @@
 """kafka-python 3 under the command contract (`contract.md`)."""
 
 import argparse
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import contract
 from contract import Offsets, Received, Record
@@ -117,6 +117,78 @@ def _report_to(offsets: Offsets) -> Callable[[object, object], None]:
     return report
 
 
+class Transactor:
+    """A transactional producer."""
+
+    def __init__(self, options: argparse.Namespace, timeout_ms: int) -> None:
+        self._producer = KafkaProducer(
+            bootstrap_servers=options.bootstrap,
+            transactional_id=options.transactional_id,
+            transaction_timeout_ms=timeout_ms,
+        )
+
+    def init(self) -> None:
+        self._producer.init_transactions()
+
+    def begin(self) -> None:
+        self._producer.begin_transaction()
+
+    def send(self, topic: str, partition: int, records: Sequence[Record]) -> None:
+        futures = [
+            self._producer.send(
+                topic,
+                value=record.value,
+                key=record.key,
+                headers=record.headers,
+                partition=partition,
+            )
+            for record in records
+        ]
+        for future in futures:
+            future.get(30)
+
+    def commit(self) -> None:
+        self._producer.commit_transaction()
+
+    def abort(self) -> None:
+        self._producer.abort_transaction()
+
+    def close(self) -> None:
+        self._producer.close(timeout=1)
+
+
+class Transformer(Transactor):
+    """A member that writes what it reads in transactions."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        super().__init__(options, 60_000)
+        self.init()
+        self._consumer = KafkaConsumer(
+            options.topic,
+            bootstrap_servers=options.bootstrap,
+            group_id=options.group,
+            isolation_level="read_committed",
+            auto_offset_reset="earliest",
+            enable_auto_commit=False,
+            fetch_max_wait_ms=100,
+        )
+
+    def poll(self, most: int) -> list[Received]:
+        return list(_received(self._consumer.poll(timeout_ms=_POLL_TIMEOUT_MS, max_records=most)))
+
+    def send_offsets(self, offsets: Offsets) -> None:
+        group = self._consumer.group_metadata()
+        self._producer.send_offsets_to_transaction(_positions(offsets), group)
+
+    def go_back(self, offsets: Offsets) -> None:
+        for place, offset in offsets.items():
+            self._consumer.seek(TopicPartition(*place), offset)
+
+    def close(self) -> None:
+        self._consumer.close()
+        super().close()
+
+
 class KafkaPython:
     """The family's commands."""
 
@@ -147,7 +219,11 @@ class KafkaPython:
         producer.close()
 
     def consume(self, options: argparse.Namespace) -> Iterator[Received]:
-        consumer = KafkaConsumer(bootstrap_servers=options.bootstrap, fetch_max_wait_ms=100)
+        consumer = KafkaConsumer(
+            bootstrap_servers=options.bootstrap,
+            fetch_max_wait_ms=100,
+            isolation_level=options.isolation or "read_uncommitted",
+        )
         partition = TopicPartition(options.topic, options.partition)
         consumer.assign([partition])
         if options.start == "earliest":
@@ -169,6 +245,12 @@ class KafkaPython:
 
     def member(self, options: argparse.Namespace) -> GroupMember:
         return GroupMember(options)
+
+    def transactor(self, options: argparse.Namespace) -> Transactor:
+        return Transactor(options, options.timeout_ms)
+
+    def transformer(self, options: argparse.Namespace) -> Transformer:
+        return Transformer(options)
 
 
 if __name__ == "__main__":

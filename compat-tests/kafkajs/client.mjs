@@ -7,6 +7,7 @@ import kafkajs from 'kafkajs'
 import { installCodecs, TYPES } from './codecs.mjs'
 import { emit, emitDrained, emitRecord, main, pause, recordAt } from './contract.mjs'
 import { group } from './member.mjs'
+import { transact, transform } from './transactions.mjs'
 
 const { Kafka, logLevel, Partitioners } = kafkajs
 const ACKS = { 0: 0, 1: 1, all: -1 }
@@ -70,7 +71,9 @@ async function consume(options) {
   const first = options.from === 'earliest' ? 0 : Number(options.from)
   let left = options.count
   let next = first
-  const consumer = connect(options).consumer({ groupId: randomUUID(), maxWaitTimeInMs: 100 })
+  const consumer = connect(options).consumer({
+    groupId: randomUUID(), maxWaitTimeInMs: 100, readUncommitted: options.isolation === 'read_uncommitted',
+  })
   await consumer.connect()
   await consumer.subscribe({ topic, fromBeginning: true })
   await consumer.run({
@@ -106,4 +109,9 @@ async function drain(options) {
 }
 
 await installCodecs()
-await main({ produce, consume, drain, group: (options, control) => group(connect(options), options, control) })
+await main({
+  produce, consume, drain,
+  group: (options, control) => group(connect(options), options, control),
+  transact: (options, control) => transact(connect(options), options, control),
+  transform: options => transform(connect(options), options),
+})

@@ -4,12 +4,14 @@ import readline from 'node:readline'
 
 const DEFAULTS = {
   produce: { partition: -1, count: 10, prefix: 'p', codec: 'none', acks: 'all', idempotent: 0, timestamp: -1 },
-  consume: { partition: 0, from: 'earliest', count: 10, timeoutMs: 10_000 },
+  consume: { partition: 0, from: 'earliest', count: 10, timeoutMs: 10_000, isolation: 'read_committed' },
   drain: { partitions: 1, count: 10, timeoutMs: 30_000 },
   group: {
     assignor: 'range', commit: 'none', from: 'earliest', count: 0, idleMs: 0, timeoutMs: 60_000,
     sessionMs: 6_000, metadataMs: 500,
   },
+  transact: { timeoutMs: 60_000 },
+  transform: { batch: 7, count: 10, timeoutMs: 30_000 },
 }
 
 function parse(words) {

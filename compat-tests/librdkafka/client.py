@@ -1,8 +1,9 @@
 """librdkafka through confluent-kafka, under the command contract (`contract.md`)."""
 
 import argparse
+import contextlib
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import contract
 from confluent_kafka import (
@@ -128,6 +129,91 @@ def _group_settings(options: argparse.Namespace) -> dict[str, object]:
     return settings
 
 
+class Transactor:
+    """A transactional producer."""
+
+    def __init__(self, options: argparse.Namespace, timeout_ms: int) -> None:
+        self._failures: list[str] = []
+        self._producer = Producer(
+            {
+                "bootstrap.servers": options.bootstrap,
+                "transactional.id": options.transactional_id,
+                "transaction.timeout.ms": timeout_ms,
+                "message.timeout.ms": timeout_ms,
+                "log_level": 0,
+            }
+        )
+
+    def init(self) -> None:
+        self._producer.init_transactions(30)
+
+    def begin(self) -> None:
+        self._producer.begin_transaction()
+
+    def send(self, topic: str, partition: int, records: Sequence[Record]) -> None:
+        self._failures.clear()
+        for record in records:
+            self._producer.produce(
+                topic,
+                partition=partition,
+                key=record.key,
+                value=record.value,
+                headers=record.headers,
+                on_delivery=self._on_delivery,
+            )
+        if self._producer.flush(30):
+            raise TimeoutError("records were not delivered in 30 s")
+        if self._failures:
+            raise RuntimeError(self._failures[0])
+
+    def _on_delivery(self, error: KafkaError | None, _message: Message) -> None:
+        if error is not None:
+            self._failures.append(str(error))
+
+    def commit(self) -> None:
+        self._producer.commit_transaction(30)
+
+    def abort(self) -> None:
+        self._producer.abort_transaction(30)
+
+    def close(self) -> None:
+        with contextlib.suppress(KafkaException):  # one that is fenced refuses that too
+            self._producer.purge()
+
+
+class Transformer(Transactor):
+    """A member that writes what it reads in transactions."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        super().__init__(options, 60_000)
+        self.init()
+        self._consumer = Consumer(
+            {
+                "bootstrap.servers": options.bootstrap,
+                "group.id": options.group,
+                "isolation.level": "read_committed",
+                "auto.offset.reset": "earliest",
+                "enable.auto.commit": False,
+            }
+        )
+        self._consumer.subscribe([options.topic])
+
+    def poll(self, most: int) -> list[Received]:
+        return list(_valid(self._consumer.consume(most, timeout=0.1)))
+
+    def send_offsets(self, offsets: Offsets) -> None:
+        group = self._consumer.consumer_group_metadata()
+        self._producer.send_offsets_to_transaction(_positions(offsets), group, 30)
+
+    def go_back(self, offsets: Offsets) -> None:
+        for place in _positions(offsets):
+            self._consumer.seek(place)
+
+    def close(self) -> None:
+        self._consumer.close()
+        super().close()
+
+
 class Librdkafka:
     """The family's commands."""
 
@@ -156,14 +242,15 @@ class Librdkafka:
             raise TimeoutError("records were not delivered in 30 s")
 
     def consume(self, options: argparse.Namespace) -> Iterator[Received]:
-        consumer = Consumer(
-            {
-                "bootstrap.servers": options.bootstrap,
-                "group.id": "assigned",
-                "auto.offset.reset": "earliest",
-                "enable.auto.commit": False,
-            }
-        )
+        settings = {
+            "bootstrap.servers": options.bootstrap,
+            "group.id": "assigned",
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+        }
+        if options.isolation:
+            settings["isolation.level"] = options.isolation
+        consumer = Consumer(settings)
         start = -2 if options.start == "earliest" else int(options.start)
         consumer.assign([TopicPartition(options.topic, options.partition, start)])
         yield from contract.read(options, lambda most: _valid(consumer.consume(most, timeout=0.05)))
@@ -178,6 +265,12 @@ class Librdkafka:
 
     def member(self, options: argparse.Namespace) -> GroupMember:
         return GroupMember(options)
+
+    def transactor(self, options: argparse.Namespace) -> Transactor:
+        return Transactor(options, options.timeout_ms)
+
+    def transformer(self, options: argparse.Namespace) -> Transformer:
+        return Transformer(options)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,9 @@ type Options struct {
 	Group, Assignor, Instance string
 	Commit                    string
 	SessionMs, MetadataMs     int
+	TransactionalID, To       string
+	Batch                     int
+	Isolation                 string
 }
 
 func parse(command string, words []string) (*Options, error) {
@@ -40,7 +43,7 @@ func parse(command string, words []string) (*Options, error) {
 		count = 10
 	case "consume":
 		partition, count, timeout = 0, 10, 10_000
-	case "drain":
+	case "drain", "transform":
 		count, timeout = 10, 30_000
 	}
 	set.IntVar(&o.Partition, "partition", partition, "")
@@ -59,6 +62,10 @@ func parse(command string, words []string) (*Options, error) {
 	set.StringVar(&o.Commit, "commit", "none", "")
 	set.IntVar(&o.SessionMs, "session-ms", 6_000, "")
 	set.IntVar(&o.MetadataMs, "metadata-ms", 500, "")
+	set.StringVar(&o.TransactionalID, "transactional-id", "", "")
+	set.StringVar(&o.To, "to", "", "")
+	set.IntVar(&o.Batch, "batch", 7, "")
+	set.StringVar(&o.Isolation, "isolation", "", "")
 	idempotent := set.Int("idempotent", 0, "")
 	err := set.Parse(words)
 	o.Idempotent = *idempotent == 1
@@ -186,10 +193,12 @@ func EmitCommit(offsets Offsets, err error) {
 
 // Program is what a family implements.
 type Program struct {
-	Produce func(*Options) error
-	Consume func(*Options) error
-	Drain   func(*Options) error
-	Join    func(*Options) (Member, error)
+	Produce   func(*Options) error
+	Consume   func(*Options) error
+	Drain     func(*Options) error
+	Join      func(*Options) (Member, error)
+	Transact  func(*Options) (Transactor, error)
+	Transform func(*Options) (Transformer, error)
 }
 
 // Main runs what the command line asks for.
@@ -227,6 +236,10 @@ func runCommand(program Program, words []string, control *control) error {
 		return program.Drain(options)
 	case "group":
 		return runMember(program, options, control)
+	case "transact":
+		return runTransactor(program, options, control)
+	case "transform":
+		return runTransformer(program, options)
 	}
 	return fmt.Errorf("unknown command %q", words[0])
 }

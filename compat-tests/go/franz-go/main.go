@@ -32,7 +32,9 @@ var balancers = map[string]kgo.GroupBalancer{
 }
 
 func main() {
-	contract.Main(contract.Program{Produce: produce, Consume: consume, Drain: drain, Join: join})
+	contract.Main(contract.Program{
+		Produce: produce, Consume: consume, Drain: drain, Join: join, Transact: transact, Transform: transform,
+	})
 }
 
 func produce(o *contract.Options) error {
@@ -104,10 +106,15 @@ func consume(o *contract.Options) error {
 		}
 		start = kgo.NewOffset().At(offset)
 	}
+	isolation := kgo.ReadUncommitted()
+	if o.Isolation == "read_committed" {
+		isolation = kgo.ReadCommitted()
+	}
 	client, err := kgo.NewClient(
 		kgo.SeedBrokers(o.Bootstrap),
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{o.Topic: {int32(o.Partition): start}}),
 		kgo.FetchMaxWait(100*time.Millisecond),
+		kgo.FetchIsolationLevel(isolation),
 	)
 	if err != nil {
 		return err

@@ -23,7 +23,9 @@ var acks = map[string]sarama.RequiredAcks{
 }
 
 func main() {
-	contract.Main(contract.Program{Produce: produce, Consume: consume, Drain: drain, Join: join})
+	contract.Main(contract.Program{
+		Produce: produce, Consume: consume, Drain: drain, Join: join, Transact: transact, Transform: transform,
+	})
 }
 
 func newConfig() *sarama.Config {
@@ -68,20 +70,24 @@ func produce(o *contract.Options) error {
 func series(o *contract.Options) []*sarama.ProducerMessage {
 	messages := make([]*sarama.ProducerMessage, o.Count)
 	for index := range messages {
-		record := contract.RecordAt(o.Prefix, index)
-		message := &sarama.ProducerMessage{
-			Topic: o.Topic, Partition: int32(o.Partition), Key: encoder(record.Key), Value: encoder(record.Value),
-		}
-		for _, header := range record.Headers {
-			message.Headers = append(message.Headers,
-				sarama.RecordHeader{Key: []byte(header.Name), Value: header.Value})
-		}
+		message := toSend(o.Topic, int32(o.Partition), contract.RecordAt(o.Prefix, index))
 		if o.TimestampMs >= 0 {
 			message.Timestamp = time.UnixMilli(o.TimestampMs + int64(index))
 		}
 		messages[index] = message
 	}
 	return messages
+}
+
+func toSend(topic string, partition int32, record contract.Record) *sarama.ProducerMessage {
+	message := &sarama.ProducerMessage{
+		Topic: topic, Partition: partition, Key: encoder(record.Key), Value: encoder(record.Value),
+	}
+	for _, header := range record.Headers {
+		message.Headers = append(message.Headers,
+			sarama.RecordHeader{Key: []byte(header.Name), Value: header.Value})
+	}
+	return message
 }
 
 func encoder(data []byte) sarama.Encoder {
@@ -112,7 +118,11 @@ func consume(o *contract.Options) error {
 		}
 		start = offset
 	}
-	consumer, err := sarama.NewConsumer([]string{o.Bootstrap}, newConfig())
+	config := newConfig()
+	if o.Isolation == "read_committed" {
+		config.Consumer.IsolationLevel = sarama.ReadCommitted
+	}
+	consumer, err := sarama.NewConsumer([]string{o.Bootstrap}, config)
 	if err != nil {
 		return err
 	}
