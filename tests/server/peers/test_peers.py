@@ -9,6 +9,7 @@ import pytest
 
 from barnabas.server.core.clock import ManualClock
 from barnabas.server.core.errors import Unanswered
+from barnabas.server.network.reactor import new_event_loop
 from barnabas.server.peers.link import MOST_UNANSWERED, Unsupported
 from barnabas.server.peers.peer import FIRST_PAUSE_MS, LONGEST_PAUSE_MS, Address
 from barnabas.server.peers.peers import Peers
@@ -66,13 +67,14 @@ async def scene() -> AsyncIterator[Scene]:
 
 
 def play(work: Callable[[Scene], Awaitable[None]]) -> None:
-    """Run one scene."""
+    """Run one scene, on the loop that brokers run on."""
 
     async def run() -> None:
         async with scene() as made:
             await work(made)
 
-    asyncio.run(run())
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(run())
 
 
 def test_many_requests_share_a_connection_and_come_in_order() -> None:
