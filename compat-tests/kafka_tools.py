@@ -30,8 +30,9 @@ MAIN_CLASSES = MappingProxyType(
         "kafka-delete-records": _TOOLS + "DeleteRecordsCommand",
         "kafka-log-dirs": _TOOLS + "LogDirsCommand",
         "kafka-producer-perf-test": _TOOLS + "ProducerPerformance",
-        "kafka-transactions": _TOOLS + "TransactionsCommand",
         "kafka-consumer-groups": _TOOLS + "consumer.group.ConsumerGroupCommand",
+        "kafka-transactions": _TOOLS + "TransactionsCommand",
+        "kafka-features": _TOOLS + "FeatureCommand",
     }
 )
 OLD_MAIN_CLASSES = MappingProxyType(

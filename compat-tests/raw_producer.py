@@ -37,22 +37,26 @@ class RawProducer:
         self._sock = socket.create_connection((host, int(port)), TIMEOUT_S)
         self._wire = ClientConnection("raw-producer")
 
-    def append(self, topic: str, partitions: int, batch: bytes) -> None:
+    def append(
+        self, topic: str, partitions: int, batch: bytes, transactional_id: str | None = None
+    ) -> None:
         """Append the batch to each of the first partitions, many in one request."""
         at_once = max(1, REQUEST_BYTES // len(batch))
         for first in range(0, partitions, at_once):
             numbers = range(first, min(first + at_once, partitions))
-            self._send(topic, [PartitionProduceData(index=n, records=batch) for n in numbers])
+            data = [PartitionProduceData(index=n, records=batch) for n in numbers]
+            wanted = [TopicProduceData(name=topic, partitions=data)]
+            request = ProduceRequest(acks=-1, timeout_ms=TIMEOUT_S * 1000, topics=wanted)
+            request.transactional_id = transactional_id
+            self._send(request)
 
-    def _send(self, topic: str, data: list[PartitionProduceData]) -> None:
-        wanted = [TopicProduceData(name=topic, partitions=data)]
-        request = ProduceRequest(acks=-1, timeout_ms=TIMEOUT_S * 1000, topics=wanted)
+    def _send(self, request: ProduceRequest) -> None:
         self._sock.sendall(self._wire.send(request, VERSION, answered=True))
         while (found := self._wire.next_response()) is None:
             self._wire.receive_data(self._sock.recv(1 << 16))
         assert not isinstance(found, bytes) and isinstance(found[1], ProduceResponse)
-        answers = found[1].responses[0].partition_responses
-        assert [each.error_code for each in answers] == [0] * len(data)
+        (topic,) = found[1].responses
+        assert {each.error_code for each in topic.partition_responses} == {0}
 
     def close(self) -> None:
         """Close the connection."""
