@@ -95,8 +95,24 @@ class TransactionCoordinator:
 
     def start(self) -> None:
         """Begin to look for what is over."""
-        self._look_for_timed_out()
-        self._look_for_expired()
+        config = self._config
+        self._again(
+            "time-outs", config.transaction_abort_timed_out_transaction_cleanup_interval_ms,
+            self._look_for_timed_out,
+        )  # fmt: skip
+        self._again(
+            "expiry", config.transaction_remove_expired_transaction_cleanup_interval_ms,
+            self._look_for_expired,
+        )  # fmt: skip
+
+    def _again(self, what: str, interval_ms: int, look: Callable[[], object]) -> None:
+        """Look after the interval, and after every one that follows."""
+
+        def beat() -> None:
+            self._again(what, interval_ms, look)
+            look()
+
+        self._timers[what] = self._clock.call_later(interval_ms, beat, coalesces=True)
 
     async def stop(self) -> None:
         """Stop loading, every timer and whatever is being completed."""
@@ -116,18 +132,10 @@ class TransactionCoordinator:
             self._services.expiry.stop()
 
     def _look_for_timed_out(self) -> None:
-        interval_ms = self._config.transaction_abort_timed_out_transaction_cleanup_interval_ms
-        self._timers["time-outs"] = self._clock.call_later(
-            interval_ms, self._look_for_timed_out, coalesces=True
-        )
         if any(shard.ongoing for shard in self.shards.active()):
             self._services.expiry.abort_timed_out(self.shards.active())
 
     def _look_for_expired(self) -> None:
-        interval_ms = self._config.transaction_remove_expired_transaction_cleanup_interval_ms
-        self._timers["expiry"] = self._clock.call_later(
-            interval_ms, self._look_for_expired, coalesces=True
-        )
         if any(shard.entries for shard in self.shards.active()):
             self._services.expiry.expire_ids(self.shards.active)
 

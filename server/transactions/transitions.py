@@ -255,7 +255,11 @@ def _is_again(transaction: Transaction, producer: ProducerIdAndEpoch) -> bool:
     Raises ApiError INVALID_PRODUCER_ID_MAPPING or PRODUCER_FENCED.
     """
     rotated_from = (transaction.previous_producer_id, LAST_PRODUCER_EPOCH - 1)
-    is_rotated = transaction.producer_epoch == 0 and producer == rotated_from
+    is_rotated = (
+        transaction.producer_epoch == 0
+        and producer == rotated_from
+        and producer.producer_id != transaction.producer_id
+    )
     if transaction.producer_id != producer.producer_id and not is_rotated:
         raise ApiError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
     is_again = transaction.producer_epoch == producer.producer_epoch + 1
