@@ -104,17 +104,21 @@ def _next_epochs(
 ) -> tuple[int, int, int]:
     """Epoch, epoch before, and producer id of a producer that begins."""
     epoch = transaction.producer_epoch
-    if transaction.is_epoch_exhausted and (known is None or known.producer_epoch == epoch):
-        return 0, NO_PRODUCER_EPOCH if known is None else epoch, _needed(new_producer_id)
-    if known is None:
-        return epoch + 1, NO_PRODUCER_EPOCH, transaction.producer_id
-    if epoch in (NO_PRODUCER_EPOCH, known.producer_epoch):
-        return epoch + 1, epoch, transaction.producer_id
-    if known.producer_epoch == transaction.last_producer_epoch:
-        # It was raised for this very producer, which did not hear of it: nobody else has asked
-        # since, for that would have forgotten the epoch before.
+    # It was raised for this very producer, which did not hear of it: nobody else has asked
+    # since, for that would have forgotten the epoch before.
+    is_again = known is not None and known.producer_epoch == transaction.last_producer_epoch
+    if (
+        known is not None
+        and not is_again
+        and epoch not in (NO_PRODUCER_EPOCH, known.producer_epoch)
+    ):
+        raise ApiError(ErrorCode.PRODUCER_FENCED)
+    if epoch == LAST_PRODUCER_EPOCH or (transaction.is_epoch_exhausted and not is_again):
+        last = NO_PRODUCER_EPOCH if known is None else known.producer_epoch
+        return 0, last, _needed(new_producer_id)
+    if is_again:
         return epoch, transaction.last_producer_epoch, transaction.producer_id
-    raise ApiError(ErrorCode.PRODUCER_FENCED)
+    return epoch + 1, NO_PRODUCER_EPOCH if known is None else epoch, transaction.producer_id
 
 
 def fenced(
@@ -241,7 +245,7 @@ def ended_with_new_epoch(
         state=next_state(transaction.state, _end(is_commit)),
         previous_producer_id=transaction.producer_id,
         next_producer_id=next_id,
-        producer_epoch=transaction.producer_epoch + 1,
+        producer_epoch=min(transaction.producer_epoch + 1, LAST_PRODUCER_EPOCH),
         last_producer_epoch=transaction.producer_epoch,
         start_ms=now_ms if transaction.state in IDLE else transaction.start_ms,
         client_version=TRANSACTIONS_V2,

@@ -142,6 +142,19 @@ def test_fencing_the_last_epoch_of_a_client_leaves_room_for_nobody_else() -> Non
             transitions.initialized(ended, None, 1, NOW)
 
 
+def test_no_client_is_given_the_epoch_that_is_kept_for_fencing() -> None:
+    fenced = transitions.fenced(transaction(State.ONGOING, LAST), 2, NOW, has_failed_before=False)
+    ended = transitions.completed(fenced, NOW)
+    begun = transitions.initialized(ended, by(LAST), 1, NOW, OTHER)  # as after a lost answer
+    assert (begun.producer, begun.last_producer_epoch) == ((OTHER, 0), LAST)
+    assert transitions.initialized(begun, by(LAST), 1, NOW).producer == (OTHER, 0)
+
+
+def test_a_producer_that_did_not_hear_of_its_last_epoch_is_told_again() -> None:
+    raised = transitions.initialized(transaction(epoch=LAST - 1), by(LAST - 1), 1, NOW)
+    assert transitions.initialized(raised, by(LAST - 1), 1, NOW).producer == (P, LAST)
+
+
 # Partitions.
 
 

@@ -61,14 +61,15 @@ class Reference:
 
     def _raise_epoch(self, state: Id, known: Owner | None, timeout_ms: int, now_ms: int) -> str:
         producer_id, epoch = state.owner
-        if epoch >= LAST_EPOCH and (known is None or known[1] == epoch):
+        is_again = known is not None and known[1] == state.raised_from
+        if known is not None and known[1] != epoch and not is_again:
+            return "PRODUCER_FENCED"
+        if epoch > LAST_EPOCH or (epoch == LAST_EPOCH and not is_again):
             state.owner, state.rotated_from = (NEW, 0), producer_id
-            state.raised_from = None if known is None else epoch
-        elif known is None or known[1] == epoch:
+            state.raised_from = None if known is None else known[1]
+        elif not is_again:
             state.owner, state.rotated_from = (producer_id, epoch + 1), None
             state.raised_from = None if known is None else epoch
-        elif known[1] != state.raised_from:
-            return "PRODUCER_FENCED"
         state.last, state.timeout_ms, state.used_ms = "", timeout_ms, now_ms
         self._recorded(state)
         return "NONE"

@@ -129,9 +129,10 @@ class History:
             session.added |= wanted
 
     def _write(self) -> None:
-        session = self._session()
-        if not session.added:
-            return
+        writing = [each for each in self.sessions if each.added]
+        if not writing:
+            return self._add()
+        session = self.random.choice(writing)
         index = self.random.choice(sorted(session.added))
         sequence = session.sequences.get(index, 0)
         self.values += 1
