@@ -36,6 +36,7 @@ class Barnabas:
     """Ours."""
 
     def __init__(self, folder: Path, port: int, advertised: int) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
         settings = [f"{name}={value}" for name, value in SETTINGS.items()]
         settings.append(f"advertised.listeners=PLAINTEXT://127.0.0.1:{advertised}")
         self._broker = OwnBroker(folder, settings, port)

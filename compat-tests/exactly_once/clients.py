@@ -13,7 +13,7 @@ from client_builds import JAVA, built, kafka_clients_jars, run_build
 from oracles import java_command
 
 COMPAT_TESTS = Path(__file__).resolve().parent.parent
-END_TIMEOUT_S = 25.0
+END_TIMEOUT_S = 12.0
 STUCK_S = 30.0
 WORKER = Path(__file__).resolve().parent / "workers" / "Worker.java"
 COMPILED_AGAINST = "3.9.1"

@@ -30,7 +30,7 @@ class Nemesis:
         self._choices: list[tuple[int, Callable[[], None]]] = [
             (8, self._kill_client),
             (3, self._suspend_client),
-            (2, self._kill_broker),
+            (4, self._kill_broker),
             (2, self._cut),
             (5, self._trouble),
         ]
