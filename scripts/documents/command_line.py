@@ -23,8 +23,8 @@ connects to `--bootstrap`, or to what the environment variable `BARNABAS_BOOTSTR
   colours off. Notes, summaries and progress go to the standard error.
 * Exit codes: 0, done; 1, it could not be done; 2, the input is wrong; 130, Ctrl-C. What went wrong
   is one sentence on the standard error. A pipe that closes early is no error.
-* `eval "$(barnabas completion bash)"` completes commands, options, topics and groups; `zsh` and
-  `fish` work as well.
+* `eval "$(barnabas completion bash)"` completes commands, options, topics, groups and
+  transactional ids; `zsh` and `fish` work as well.
 """
 
 

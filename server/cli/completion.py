@@ -25,6 +25,15 @@ def complete_groups(context: click.Context, _: click.Parameter, incomplete: str)
     )
 
 
+def complete_transactional_ids(
+    context: click.Context, _: click.Parameter, incomplete: str
+) -> list[str]:
+    """Transactional ids that begin so."""
+    from barnabas.server.cli.transaction_requests import Filters, listed
+
+    return _complete(context, incomplete, lambda cluster: list(listed(cluster, Filters())))
+
+
 def _complete(
     context: click.Context, incomplete: str, names: Callable[[Cluster], list[Any]]
 ) -> list[str]:
@@ -39,7 +48,7 @@ def _complete(
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print the script that completes commands, options, topics and groups in a shell.
+    """Print the script that completes commands, options, topics, groups and transactional ids.
 
     \b
     eval "$(barnabas completion bash)"                                # in ~/.bashrc

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from barnabas.server.cli.connection import Cluster, check_topic_name, kafka
-from barnabas.server.cli.failures import BadInput, Failure, did_you_mean
-from barnabas.server.cli.offsets import LATEST, Place, offsets_of
+from barnabas.server.cli.connection import Cluster, kafka
+from barnabas.server.cli.failures import Failure, did_you_mean
+from barnabas.server.cli.offsets import LATEST, Place, named_places, offsets_of
 from barnabas.server.cli.output import Row
 
 UNKNOWN_OFFSET = -1
@@ -112,24 +112,7 @@ def chosen_places(cluster: Cluster, group: str, topics: tuple[str, ...]) -> list
     """The partitions that TOPIC or TOPIC:0,1 name; without them all that the group committed."""
     if not topics:
         return still_there(cluster, sorted(committed_offsets(cluster, group)))
-    places: list[Place] = []
-    for text in topics:
-        name, colon, numbers = text.partition(":")
-        check_topic_name(name)
-        known = sorted(p["partition_index"] for p in cluster.topic(name)["partitions"])
-        wanted = _numbers(numbers, text) if colon else known
-        for number in wanted:
-            if number not in known:
-                raise BadInput(f"--topic: {name} has no partition {number}, only 0 to {known[-1]}")
-        places += [(name, number) for number in wanted]
-    return places
-
-
-def _numbers(text: str, whole: str) -> list[int]:
-    parts = text.split(",")
-    if not all(part.isdigit() for part in parts):
-        raise BadInput(f"--topic: {whole!r} is not TOPIC or TOPIC:PARTITION,…, as in orders:0,1")
-    return [int(part) for part in parts]
+    return named_places(cluster, topics)
 
 
 def commit(cluster: Cluster, group: str, offsets: dict[Place, int]) -> dict[Place, str]:

@@ -23,6 +23,11 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "produce": ("barnabas.server.cli.produce", "produce", "Send lines, CSV or JSON lines."),
     "consume": ("barnabas.server.cli.consume", "consume", "Print the records of a topic."),
     "groups": ("barnabas.server.cli.groups", "groups", "Look at groups, move their offsets."),
+    "transactions": (
+        "barnabas.server.cli.transactions",
+        "transactions",
+        "Look at transactions, end what hangs.",
+    ),
     "configs": ("barnabas.server.cli.configs", "configs", "Get and set settings."),
     "cluster": ("barnabas.server.cli.cluster", "cluster", "Show the brokers."),
     "log": ("barnabas.server.cli.log", "log", "Look into, check and mend log files."),

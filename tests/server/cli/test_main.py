@@ -18,6 +18,8 @@ import pytest
 
 from barnabas.server.network import outbox
 from barnabas.server.testing.broker import Broker
+from tests.server.raw_client import RawClient
+from tests.server.transaction_requests import Transactional, find_coordinator
 
 BARNABAS = (sys.executable, "-m", "barnabas")
 
@@ -178,7 +180,7 @@ def test_colours_are_for_terminals_and_can_be_turned_off(broker: Broker) -> None
     assert "bright" in plain
 
 
-def test_completion_knows_commands_and_topics(broker: Broker) -> None:
+def test_completion_knows_commands_topics_and_transactional_ids(broker: Broker) -> None:
     broker.create_topic("orders-by-day")
 
     def complete(*words: str) -> str:
@@ -189,6 +191,10 @@ def test_completion_knows_commands_and_topics(broker: Broker) -> None:
 
     assert complete("barnabas", "top") == "plain,topics\n"
     assert complete("barnabas", "topics", "describe", "orders-") == "plain,orders-by-day\n"
+    with RawClient(broker.port) as client:
+        find_coordinator(client, "billing-1")
+        Transactional(client, "billing-1").begin()
+    assert complete("barnabas", "transactions", "describe", "bil") == "plain,billing-1\n"
     assert "_barnabas_completion" in barnabas("completion", "bash").stdout
 
 
