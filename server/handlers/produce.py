@@ -25,8 +25,8 @@ from barnabas.server.network.outcomes import Close
 from barnabas.server.replication.partition import Partition
 from barnabas.server.replication.unsettled_appends import UnsettledAppends
 from barnabas.server.requests.context import RequestContext
-from barnabas.server.transactions.appends import Unverified, Verified, unverified, verify
-from barnabas.server.transactions.verification import ClientKind
+from barnabas.server.transactions.appends import Verified, unverified, verify
+from barnabas.server.transactions.verification import Beginnings, ClientKind
 from barnabas.storage.append.rules import ValidatedRecords
 from barnabas.storage.batch.header import TRANSACTIONAL
 from barnabas.storage.errors import (
@@ -103,7 +103,7 @@ def handle(
 
 
 async def _verify_first(
-    request: ProduceRequest, context: RequestContext, asked: Unverified, kind: ClientKind
+    request: ProduceRequest, context: RequestContext, asked: Beginnings, kind: ClientKind
 ) -> Answer | Sliced[Answer]:
     verifier = context.broker.verifier
     verified = await verify(verifier, request.transactional_id or "", asked, kind)

@@ -25,8 +25,7 @@ from barnabas.server.groups.commit_parts import COMMIT_PARTS
 from barnabas.server.groups.offsets import Commits, CommittedOffset, commit_refusal
 from barnabas.server.handlers import Versions
 from barnabas.server.requests.context import RequestContext
-from barnabas.server.transactions.other_coordinators import Question
-from barnabas.server.transactions.verification import ClientKind
+from barnabas.server.transactions.verification import Beginning, Beginnings, ClientKind
 from barnabas.storage.batch.header import NO_SEQUENCE
 from barnabas.storage.producers.verification import VerificationGuard
 from barnabas.wire.compiler import Steps
@@ -100,26 +99,16 @@ async def _verified(
     broker = context.broker
     partition = broker.groups.partition_for_offsets(request.group_id)
     kind = _kind(context.api_version)
-    guard = partition.log.appender.start_transaction_verification(
-        request.producer_id,
-        request.producer_epoch,
-        NO_SEQUENCE,
-        broker.clock.now_ms(),
-        can_bump_epoch=kind.adds,
+    beginning = Beginning(partition, NO_SEQUENCE)
+    beginnings = Beginnings(
+        request.producer_id, request.producer_epoch, [beginning], adds=kind.adds
     )
-    if guard is None or not broker.verifier.is_needed(kind):
-        return guard
-    question = Question(
-        request.transactional_id,
-        request.producer_id,
-        request.producer_epoch,
-        (partition.key,),
-        kind.adds,
-    )
-    refused = await broker.verifier.verify(question, kind)
-    if code := refused.get(partition.key):
-        raise ApiError(TOLD.get(code, code))
-    return guard
+    beginnings.begin(broker.clock.now_ms())
+    if beginnings.guards and broker.verifier.is_needed(kind):
+        refused = await broker.verifier.verify(request.transactional_id, beginnings, kind)
+        if code := refused.get(partition.key):
+            raise ApiError(TOLD.get(code, code))
+    return beginnings.guards.get(partition.key)
 
 
 async def _written(

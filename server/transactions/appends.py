@@ -5,8 +5,8 @@ from typing import Final, NamedTuple
 
 from barnabas.server.core.errors import ApiError
 from barnabas.server.replication.partition import Partition
-from barnabas.server.transactions.other_coordinators import Question, TopicPartition
-from barnabas.server.transactions.verification import ClientKind, Verifier
+from barnabas.server.transactions.other_coordinators import TopicPartition
+from barnabas.server.transactions.verification import Beginning, Beginnings, ClientKind, Verifier
 from barnabas.storage.batch.header import BatchHeader, Buffer, parse_header
 from barnabas.storage.errors import StorageError
 from barnabas.storage.producers.verification import VerificationGuard
@@ -23,14 +23,6 @@ RETRIED: Final = frozenset(
     }
 )
 """Told as NOT_ENOUGH_REPLICAS, which every producer retries without looking for a new leader."""
-
-
-class Unverified(NamedTuple):
-    """A producer's batches that the coordinator has to be asked about, by partition."""
-
-    producer_id: int
-    producer_epoch: int
-    guards: Guards
 
 
 class Verified(NamedTuple):
@@ -50,34 +42,27 @@ class Verified(NamedTuple):
 
 def unverified(
     batches: Iterable[tuple[Partition, Buffer]], kind: ClientKind, now_ms: int
-) -> Unverified | None:
+) -> Beginnings | None:
     """The batches that begin a transaction in their partition; None if there are none.
 
     What is no transactional batch is left to the append. Raises ApiError
     INVALID_PRODUCER_ID_MAPPING for batches of several producers.
     """
-    guards: Guards = {}
+    found: list[Beginning] = []
     producers = set()
     for partition, records in batches:
         header = _header(records)
-        if header is None or not (header.is_transactional and header.has_producer_id):
-            continue
-        producers.add((header.producer_id, header.producer_epoch))
-        guard = partition.log.appender.start_transaction_verification(
-            header.producer_id,
-            header.producer_epoch,
-            header.base_sequence,
-            now_ms,
-            can_bump_epoch=kind.adds,
-        )
-        if guard is not None:
-            guards[partition.key] = guard
+        if header is not None and header.is_transactional and header.has_producer_id:
+            producers.add((header.producer_id, header.producer_epoch))
+            found.append(Beginning(partition, header.base_sequence))
     if len(producers) > 1:
         raise ApiError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-    if not guards:
+    if not found:
         return None
     ((producer_id, producer_epoch),) = producers
-    return Unverified(producer_id, producer_epoch, guards)
+    beginnings = Beginnings(producer_id, producer_epoch, found, adds=kind.adds)
+    beginnings.begin(now_ms)
+    return beginnings if beginnings.guards else None
 
 
 def _header(records: Buffer) -> BatchHeader | None:
@@ -88,15 +73,12 @@ def _header(records: Buffer) -> BatchHeader | None:
 
 
 async def verify(
-    verifier: Verifier, transactional_id: str, asked: Unverified, kind: ClientKind
+    verifier: Verifier, transactional_id: str, asked: Beginnings, kind: ClientKind
 ) -> Verified:
     """Ask the coordinator."""
     if not verifier.is_needed(kind):
         return Verified(asked.guards, {})
-    question = Question(
-        transactional_id, asked.producer_id, asked.producer_epoch, tuple(asked.guards), kind.adds
-    )
-    refused = await verifier.verify(question, kind)
+    refused = await verifier.verify(transactional_id, asked, kind)
     return Verified(asked.guards, {key: _told(code, kind) for key, code in refused.items()})
 
 

@@ -10,21 +10,74 @@ itself adds the partition; before, the client has added it and the coordinator o
 Clients that know TRANSACTION_ABORTABLE are told it, others INVALID_TXN_STATE.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from enum import Enum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from barnabas.server.cluster.metadata import ClusterMetadata
 from barnabas.server.core.awaiting import pause
 from barnabas.server.core.clock import Clock
 from barnabas.server.core.errors import ApiError
 from barnabas.server.core.topic_names import TRANSACTION_TOPIC
+from barnabas.server.replication.partition import Partition
 from barnabas.server.settings.config import BrokerConfig
 from barnabas.server.transactions.other_coordinators import Question, TopicPartition
+from barnabas.storage.producers.verification import VerificationGuard
 from barnabas.wire.error_codes import ErrorCode
 
 Refusals = dict[TopicPartition, ErrorCode]
 """The partitions that are not part of the transaction, and why."""
+
+
+class Beginning(NamedTuple):
+    """A batch that may begin its producer's transaction in a partition."""
+
+    partition: Partition
+    sequence: int
+
+
+class Beginnings:
+    """Batches of one producer; `guards` are handed out for those that begin its transaction."""
+
+    def __init__(
+        self, producer_id: int, producer_epoch: int, batches: Sequence[Beginning], *, adds: bool
+    ) -> None:
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.guards: dict[TopicPartition, VerificationGuard] = {}
+        self._batches = batches
+        self._adds = adds
+
+    def begin(self, now_ms: int) -> None:
+        """Have guards handed out: before the coordinator is asked, each time."""
+        self.guards = {}
+        for partition, sequence in self._batches:
+            guard = partition.log.appender.start_transaction_verification(
+                self.producer_id,
+                self.producer_epoch,
+                sequence,
+                now_ms,
+                can_bump_epoch=self._adds,
+            )
+            if guard is not None:
+                self.guards[partition.key] = guard
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether a marker has come since, and taken a guard away."""
+        return any(
+            not partition.log.appender.verification.is_verified(
+                self.producer_id, self.guards[partition.key]
+            )
+            for partition, _ in self._batches
+            if partition.key in self.guards
+        )
+
+    def question(self, transactional_id: str) -> Question:
+        """What the coordinator is asked."""
+        return Question(
+            transactional_id, self.producer_id, self.producer_epoch, tuple(self.guards), self._adds
+        )
 
 
 class ClientKind(Enum):
@@ -97,20 +150,29 @@ class Verifier:
         enabled = self._config.transaction_partition_verification_enable
         return enabled or kind.adds
 
-    async def verify(self, question: Question, kind: ClientKind) -> Refusals:
+    async def verify(
+        self, transactional_id: str, beginnings: Beginnings, kind: ClientKind
+    ) -> Refusals:
         """The partitions that may not be written to; NONE of them is in the answer.
 
         A transaction of version 2 whose predecessor is still ending is asked again for a
         moment, as Kafka 4 does: that is what happens to every producer that goes on at once.
+        So is one whose guard was taken away meanwhile, by the predecessor's marker as a rule:
+        the coordinator knows whether it was this one's.
         """
         asks_again_for_ms = self._config.add_partitions_to_txn_retry_backoff_max_ms
         give_up_ms = self._clock.monotonic_ms() + asks_again_for_ms
         while True:
-            refused = await self._ask(question)
+            refused = await self._ask(beginnings.question(transactional_id))
             is_ending = set(refused.values()) == {ErrorCode.CONCURRENT_TRANSACTIONS}
-            if not (question.adds and is_ending) or self._clock.monotonic_ms() >= give_up_ms:
+            again = (kind.adds and is_ending) or (not refused and beginnings.is_lost)
+            if not again or self._clock.monotonic_ms() >= give_up_ms:
                 return {each: told(code, kind) for each, code in refused.items()}
-            await pause(self._clock, self._config.add_partitions_to_txn_retry_backoff_ms)
+            if is_ending:
+                await pause(self._clock, self._config.add_partitions_to_txn_retry_backoff_ms)
+            beginnings.begin(self._clock.now_ms())
+            if not beginnings.guards:  # another request of the producer has begun it everywhere
+                return {}
 
     async def _ask(self, question: Question) -> Refusals:
         try:

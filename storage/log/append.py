@@ -156,10 +156,10 @@ class LogAppender:
     ) -> VerificationGuard | None:
         """The guard to show with the producer's batch once its coordinator has said yes.
 
-        None if a transaction of it is open here: then nothing needs to be verified. The
+        None if it is in a transaction that is open here: then nothing needs to be verified. The
         arguments are those of the batch; `can_bump_epoch` for transactions of version 2.
         """
-        if self._producers.has_open_transaction(producer_id):
+        if self._producers.is_in_transaction(producer_id, epoch):
             return None
         return self.verification.start(
             producer_id, epoch, sequence, now_ms, can_bump_epoch=can_bump_epoch
@@ -172,7 +172,7 @@ class LogAppender:
         if (
             self.verifies_transactions
             and header.is_transactional
-            and not self._producers.has_open_transaction(producer_id)
+            and not self._producers.is_in_transaction(producer_id, header.producer_epoch)
             and not verification.is_verified(producer_id, guard)
         ):
             raise InvalidTransactionState(

@@ -100,6 +100,19 @@ class ProducerState:
         entry = self.producers.get(producer_id)
         return entry is not None and entry.current_transaction_first_offset >= 0
 
+    def is_in_transaction(self, producer_id: int, epoch: int) -> bool:
+        """Whether a batch of that epoch goes on with a transaction that is open here.
+
+        One of another epoch does not: with transactions version 2 it belongs to the next, and
+        has come before the marker of this one (KIP-890).
+        """
+        entry = self.producers.get(producer_id)
+        return (
+            entry is not None
+            and entry.current_transaction_first_offset >= 0
+            and entry.epoch == epoch
+        )
+
     def oldest_transaction_timestamp(self) -> int:
         """When the producer of the oldest open transaction last wrote; -1 if none is open."""
         producer_id = next(iter(self.ongoing.values()), None)

@@ -24,6 +24,7 @@ from barnabas.server.transactions.markers import MarkerSender, TopicPartition
 from barnabas.server.transactions.states import TransactionState
 from barnabas.server.transactions.transaction import TRANSACTIONS_V2, Transaction
 from barnabas.wire.api import ApiKey
+from barnabas.wire.error_codes import ErrorCode
 from tests.server.cluster.cluster import Cluster, cluster_of
 from tests.server.raw_client import RawClient
 from tests.server.transactions.open_transactions import is_open, markers_in, open_transaction
@@ -307,3 +308,25 @@ def test_partitions_on_a_failed_disk_get_their_markers_when_it_is_back(tmp_path:
             assert not broker.call(partial(open_in, partition))
             outcomes = [outcome for _, _, outcome in broker.call(partial(markers_in, partition))]
             assert outcomes == [False]
+
+
+# The producer goes on.
+
+
+def test_a_producer_that_goes_on_waits_for_its_last_markers(broker: Broker) -> None:
+    """With version 2 it knows its next epoch before they are written (KIP-890)."""
+    on_server(broker, "t")
+    broker.faults.add("delay", api=API, delay_ms=200, times=None)
+    with RawClient(broker.port) as client:
+        producer = TransactionalClient(client, "txn")
+        producer.init()
+        for number in range(6):
+            assert producer.write_and_add("t", 0, b"%d" % number) is ErrorCode.NONE
+            producer.end_raising_epoch(commit=number % 2 == 0)
+        broker.faults.clear()
+        wait_until(lambda: committed(client, "t", 0)[1])
+        assert committed(client, "t", 0)[0] == [b"0", b"2", b"4"]
+    outcomes = [commit for _, _, commit in broker.call(
+        lambda: markers_in(broker.server.replicas.require("t", 0))
+    )]  # fmt: skip
+    assert outcomes == [True, False] * 3

@@ -12,7 +12,8 @@ from barnabas.server.core.errors import ApiError
 from barnabas.server.core.topic_names import TRANSACTION_TOPIC
 from barnabas.server.settings.config import load_config
 from barnabas.server.transactions.other_coordinators import Question, TopicPartition
-from barnabas.server.transactions.verification import ClientKind, Refusals, Verifier
+from barnabas.server.transactions.verification import Beginnings, ClientKind, Refusals, Verifier
+from barnabas.storage.producers.verification import VerificationGuard
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.uuids import ZERO_UUID
 
@@ -58,6 +59,24 @@ class Coordinators:
         return self.answer()
 
 
+class OneBatch(Beginnings):
+    """A batch for one partition; a marker takes its guard away as often as the test says."""
+
+    def __init__(self, kind: ClientKind) -> None:
+        super().__init__(7, 0, (), adds=kind.adds)
+        self.guards = {ORDERS: VerificationGuard()}
+        self.begun, self.losses, self.is_open_then = 1, 0, False
+
+    def begin(self, now_ms: int) -> None:
+        self.begun += 1
+        self.guards = {} if self.is_open_then else {ORDERS: VerificationGuard()}
+
+    @property
+    def is_lost(self) -> bool:
+        self.losses -= 1
+        return self.losses >= 0
+
+
 class World:
     """A broker whose cluster has one partition of __transaction_state."""
 
@@ -74,7 +93,8 @@ class World:
         )
 
     def verify(self, kind: ClientKind) -> Coroutine[Any, Any, Refusals]:
-        return self.verifier.verify(Question("mover", 7, 0, (ORDERS,), kind.adds), kind)
+        self.batch = OneBatch(kind)
+        return self.verifier.verify("mover", self.batch, kind)
 
     def refused(self, kind: ClientKind, code: ErrorCode) -> ErrorCode:
         """What is told of a partition that is refused with a code."""
@@ -168,3 +188,44 @@ async def until_paused(world: World) -> None:
             return
         await asyncio.sleep(0)
     raise AssertionError("nobody waits")
+
+
+def test_each_question_has_guards_of_its_own() -> None:
+    """The marker of the transaction before takes away those that were there when it came."""
+
+    async def scene() -> None:
+        world = World()
+        world.coordinators.answer = lambda: {ORDERS: ErrorCode.CONCURRENT_TRANSACTIONS}
+        asking = asyncio.ensure_future(world.verify(ClientKind.ADDS_BY_WRITING))
+        await until_paused(world)
+        world.coordinators.answer = dict
+        world.clock.advance(20)
+        assert await asking == {}
+        assert world.batch.begun == 2
+
+    asyncio.run(scene())
+
+
+@pytest.mark.parametrize("kind", ClientKind)
+def test_a_guard_that_was_taken_away_meanwhile_is_asked_for_again(kind: ClientKind) -> None:
+    world = World()
+
+    async def scene() -> None:
+        asking = world.verify(kind)
+        world.batch.losses = 2
+        assert await asking == {}
+
+    asyncio.run(scene())
+    assert (world.batch.begun, len(world.coordinators.asked)) == (3, 3)
+
+
+def test_what_another_request_has_begun_needs_no_answer() -> None:
+    world = World()
+
+    async def scene() -> None:
+        asking = world.verify(ClientKind.ADDS_BY_WRITING)
+        world.batch.losses, world.batch.is_open_then = 1, True
+        assert await asking == {}
+
+    asyncio.run(scene())
+    assert len(world.coordinators.asked) == 1

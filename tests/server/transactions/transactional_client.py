@@ -55,6 +55,12 @@ class TransactionalClient:
     def send(self, value: bytes, partitions: Iterable[tuple[str, int]]) -> None:
         """Add partitions to the transaction, and write a record to each."""
         partitions = list(partitions)
+        self.add(partitions)
+        for topic, index in partitions:
+            self._write(topic, index, value)
+
+    def add(self, partitions: Iterable[tuple[str, int]]) -> None:
+        """Add partitions to the transaction, as soon as the last one is over."""
         topics = [AddPartitionsToTxnTopic(name=t, partitions=[n]) for t, n in partitions]
         request = AddPartitionsToTxnRequest(
             v3_and_below_transactional_id=self.transactional_id,
@@ -74,30 +80,60 @@ class TransactionalClient:
             return codes == {ErrorCode.NONE}
 
         wait_until(is_added)
-        for topic, index in partitions:
-            self._write(topic, index, value)
 
     def _write(self, topic: str, index: int, value: bytes) -> None:
         sequence = self._sequences.get((topic, index), 0)
         self._sequences[topic, index] = sequence + 1
-        batch = build_batch(
-            [Record(0, int(time.time() * 1000), None, value)], producer_id=self.producer_id,
-            producer_epoch=self.epoch, base_sequence=sequence, is_transactional=True,
-        )  # fmt: skip
+        batch = batch_in_transaction(value, self.producer_id, self.epoch, sequence)
         request = produce_request(topic, batch, index)
         request.transactional_id = self.transactional_id
         (answer,) = self.client.call(request, 9).responses[0].partition_responses
         assert answer.error_code == ErrorCode.NONE
 
+    def write_and_add(self, topic: str, index: int, value: bytes) -> ErrorCode:
+        """As the second protocol does (TV2): the broker adds the partition; tried for a while."""
+        request = produce_request(
+            topic, batch_in_transaction(value, self.producer_id, self.epoch), index
+        )
+        request.transactional_id = self.transactional_id
+        code = ErrorCode.CONCURRENT_TRANSACTIONS
+
+        def is_answered() -> bool:
+            nonlocal code
+            (answer,) = self.client.call(request, 12).responses[0].partition_responses
+            code = ErrorCode(answer.error_code)
+            return code not in (ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.NOT_ENOUGH_REPLICAS)
+
+        wait_until(is_answered)
+        return code
+
+    def end_raising_epoch(self, *, commit: bool) -> None:
+        """The end of the second protocol: the next transaction has the next epoch."""
+        answer = self.client.call(self._end_request(commit), 5)
+        assert answer.error_code == ErrorCode.NONE
+        self.producer_id, self.epoch = answer.producer_id, answer.producer_epoch
+
     def end(self, *, commit: bool) -> None:
         """End the transaction; that is certain when this returns."""
-        request = EndTxnRequest(
+        assert self.client.call(self._end_request(commit), 3).error_code == ErrorCode.NONE
+
+    def _end_request(self, commit: bool) -> EndTxnRequest:
+        return EndTxnRequest(
             transactional_id=self.transactional_id,
             producer_id=self.producer_id,
             producer_epoch=self.epoch,
             committed=commit,
         )
-        assert self.client.call(request, 3).error_code == ErrorCode.NONE
+
+
+def batch_in_transaction(
+    value: bytes, producer_id: int, epoch: int, sequence: int = 0
+) -> bytearray:
+    """A batch of one record, written now."""
+    return build_batch(
+        [Record(0, int(time.time() * 1000), None, value)], producer_id=producer_id,
+        producer_epoch=epoch, base_sequence=sequence, is_transactional=True,
+    )  # fmt: skip
 
 
 def committed(client: RawClient, topic: str, index: int) -> tuple[list[bytes], bool]:
@@ -109,13 +145,16 @@ def committed(client: RawClient, topic: str, index: int) -> tuple[list[bytes], b
         found = answer[topic, index]
         assert found.error_code == ErrorCode.NONE
         before = offset
-        aborted = {each.producer_id: each.first_offset for each in found.aborted_transactions or ()}
+        aborted = sorted((a.first_offset, a.producer_id) for a in found.aborted_transactions or ())
+        open_aborted: set[int] = set()
         data = data_of(found) if found.records is not None else b""
         for header in walk(data, partial_tail=True):
             offset = header.next_offset
+            while aborted and aborted[0][0] <= header.base_offset:
+                open_aborted.add(aborted.pop(0)[1])
             if header.is_control:
-                aborted.pop(header.producer_id, None)
-            elif aborted.get(header.producer_id, offset) > header.base_offset:
+                open_aborted.discard(header.producer_id)
+            elif header.producer_id not in open_aborted:
                 values += [record.value or b"" for record in decode_batch(data, header)]
         if offset == before:
             return values, found.last_stable_offset == found.high_watermark == offset

@@ -243,6 +243,24 @@ def test_a_transaction_starts_only_with_proof(tmp_path: Path) -> None:
     send(log, 2, transactional=True)
 
 
+def test_the_next_transaction_is_not_the_one_that_is_still_open(tmp_path: Path) -> None:
+    """With version 2 a producer goes on with the next epoch before the marker has come: taken in
+    here, its batch would raise the epoch, and the marker would be refused as one that is late."""
+    log = open_log(tmp_path)
+    log.appender.verifies_transactions = True
+    guard = log.appender.start_transaction_verification(7, 0, 0, NOW_MS, can_bump_epoch=True)
+    first = a_batch(1, producer_id=7, epoch=0, sequence=0, transactional=True)
+    log.append_as_leader(bytearray(first), 0, NOW_MS, verification_guard=guard)
+    following = a_batch(1, producer_id=7, epoch=1, sequence=0, transactional=True)
+    with pytest.raises(InvalidTransactionState):
+        log.append_as_leader(bytearray(following), 0, NOW_MS)
+    assert log.appender.start_transaction_verification(7, 1, 0, NOW_MS, can_bump_epoch=True)
+    end_transaction(log, 7, epoch=1, commit=True)
+    guard = log.appender.start_transaction_verification(7, 1, 0, NOW_MS, can_bump_epoch=True)
+    log.append_as_leader(bytearray(following), 0, NOW_MS, verification_guard=guard)
+    assert log.last_stable_offset == 2
+
+
 # --- followers -----------------------------------------------------------------------------
 
 
