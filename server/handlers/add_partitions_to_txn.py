@@ -3,6 +3,7 @@
 * v0-v3 are for clients, and add to one transaction; what is added once more is simply there.
 * v4-v5 are for brokers (KIP-890): several transactions, each to be added to or only verified
   (`verify_only`); what is not in the transaction is TRANSACTION_ABORTABLE.
+  They take CLUSTER_ACTION on the cluster.
 * If one partition of a transaction does not exist, UNKNOWN_TOPIC_OR_PARTITION, none is added:
   the others are OPERATION_NOT_ATTEMPTED.
 * v0-v1: INVALID_PRODUCER_EPOCH instead of PRODUCER_FENCED.
@@ -14,6 +15,7 @@ from barnabas.server.core.errors import ApiError
 from barnabas.server.core.turns import together
 from barnabas.server.handlers import Versions
 from barnabas.server.handlers.init_producer_id import old_if_fenced
+from barnabas.server.requests.access import CLUSTER, Operation
 from barnabas.server.requests.context import RequestContext
 from barnabas.server.transactions.transaction import (
     TRANSACTIONS_V1,
@@ -40,13 +42,15 @@ Codes = Mapping[TopicPartition, ErrorCode]
 async def handle(
     request: AddPartitionsToTxnRequest, context: RequestContext
 ) -> AddPartitionsToTxnResponse:
-    """Add or verify, transaction by transaction."""
+    """Add or verify, transaction by transaction. Raises ApiError."""
     if context.api_version < FIRST_FOR_BROKERS:
         only = _of_client(request)
         codes = await _serve(only, context)
         return AddPartitionsToTxnResponse(
             results_by_topic_v3_and_below=_results(only.topics, codes)
         )
+    if not context.may(Operation.CLUSTER_ACTION, CLUSTER):
+        raise ApiError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     works = (_result(each, context) for each in request.transactions)
     results = await together(context.broker.turns.pauses(), works)
     return AddPartitionsToTxnResponse(results_by_transaction=results)

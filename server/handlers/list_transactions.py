@@ -1,5 +1,7 @@
 """ListTransactions: the transactional ids that this broker coordinates.
 
+* v2: only those whose whole id matches a pattern of RE2's syntax (KIP-1152); what is none is
+  INVALID_REGULAR_EXPRESSION.
 * Only those in some states, by Kafka's names (others are told as unknown), or with some producer
   ids; v1: only those whose transaction began longer ago than so many ms (KIP-994), an id that
   never had one included, as in Kafka.
@@ -8,6 +10,9 @@
 
 from collections.abc import Callable
 
+from barnabas.server.core.errors import ApiError
+from barnabas.server.core.pattern_syntax import BadPattern
+from barnabas.server.core.patterns import Pattern
 from barnabas.server.core.turns import Sliced
 from barnabas.server.handlers import Versions
 from barnabas.server.requests.context import RequestContext
@@ -21,7 +26,7 @@ from barnabas.wire.messages.list_transactions import (
     TransactionState,
 )
 
-VERSIONS = Versions(0, 1)
+VERSIONS = Versions(0, 2)
 
 
 def handle(
@@ -40,11 +45,25 @@ def _list(
     unknown = [name for name in request.state_filters if name not in STATE_NAMES]
     response = ListTransactionsResponse(unknown_state_filters=unknown)
     is_wanted = _filter(request, context.broker.clock.now_ms())
+    pattern = _pattern(request.transactional_id_pattern)
     for transaction in transactions.all_transactions():
-        if is_wanted(transaction):
+        name = transaction.transactional_id
+        if is_wanted(transaction) and (
+            pattern is None or (yield from pattern.match_in_steps(name))
+        ):
             response.transaction_states.append(_listed(transaction))
         yield
     return response
+
+
+def _pattern(text: str | None) -> Pattern | None:
+    if not text:
+        return None
+    try:
+        return Pattern(text)
+    except BadPattern as error:
+        message = f"{text} is no pattern of transactional ids: {error}."
+        raise ApiError(ErrorCode.INVALID_REGULAR_EXPRESSION, message) from None
 
 
 def _filter(request: ListTransactionsRequest, now_ms: int) -> Callable[[Transaction], bool]:

@@ -83,10 +83,6 @@ DIFFERENCES = (
         "asked before the group's partition had a coordinator",
     ),
     Difference(
-        ApiKey.API_VERSIONS, "4.3.1", r"api_keys\[66\]\.max_version",
-        "no patterns of transactional ids yet",
-    ),
-    Difference(
         ApiKey.API_VERSIONS, "4.3.1", r"api_keys\[(18|28|42)\]\.max_version",
         "4.4 serves one version more",
     ),
@@ -95,4 +91,4 @@ DIFFERENCES = (
 UNREPEATABLE = {
     line: "the session began before the recording, and its partitions are not known"
     for line in (124, 125, 126)
-} | {287: "no patterns of transactional ids yet"}
+}

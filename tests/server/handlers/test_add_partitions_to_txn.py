@@ -2,6 +2,8 @@
 
 import pytest
 
+from barnabas.server.network.principal import Principal
+from barnabas.server.requests.access import Operation, Resource
 from barnabas.server.testing.broker import Broker
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
@@ -145,3 +147,21 @@ def test_nothing_at_all(client: RawClient) -> None:
     request = add_request("nothing", producer.id, [])
     assert client.call(request, 3).results_by_topic_v3_and_below == []
     assert by_topic([]) == []
+
+
+class _Nobody:
+    """Lets nothing pass."""
+
+    def may(self, principal: Principal, operation: Operation, resource: Resource) -> bool:
+        return False
+
+
+def test_only_brokers_may_ask_as_brokers_do() -> None:
+    with Broker() as broker, RawClient(broker.port) as client:
+        broker.create_topic("a")
+        producer = Transactional(client, "whoever").begin()
+        broker.server.authorizer = _Nobody()
+        wanted = of_broker(producer.name, producer.id, [("a", 0)])
+        answer = client.call(AddPartitionsToTxnRequest(transactions=[wanted]), 5)
+        assert answer.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        assert producer.state == "Empty"

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from barnabas.server.testing.broker import Broker
+from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.list_transactions import ListTransactionsRequest
 from tests.server.raw_client import RawClient
 from tests.server.transaction_requests import Transactional
@@ -31,7 +32,7 @@ def listed(client: RawClient, version: int = 1, **filters: Any) -> set[str]:
     return {each.transactional_id for each in answer.transaction_states}
 
 
-@pytest.mark.parametrize("version", [0, 1])
+@pytest.mark.parametrize("version", [0, 1, 2])
 def test_all_of_them(client: RawClient, producers: dict[str, Transactional], version: int) -> None:
     answer = client.call(ListTransactionsRequest(), version)
     assert {
@@ -75,3 +76,20 @@ def test_by_duration(
     assert "open" not in listed(client, duration_filter=3_600_000)
     assert listed(client, duration_filter=3_600_000) == {"idle"}, "as in Kafka: it began never"
     assert listed(client, duration_filter=-1) == set(producers)
+
+
+@pytest.mark.usefixtures("producers")
+def test_by_pattern(client: RawClient) -> None:
+    assert listed(client, 2, transactional_id_pattern="(open|done)") == {"open", "done"}
+    assert listed(client, 2, transactional_id_pattern=".*n.*") == {"open", "done"}
+    assert listed(client, 2, transactional_id_pattern="ope") == set(), "the whole id matches"
+    assert listed(client, 2, transactional_id_pattern="") == {"idle", "open", "done"}
+    only = listed(client, 2, transactional_id_pattern="[a-z]+", state_filters=["Ongoing"])
+    assert only == {"open"}
+
+
+@pytest.mark.usefixtures("producers")
+def test_a_pattern_that_is_none(client: RawClient) -> None:
+    answer = client.call(ListTransactionsRequest(transactional_id_pattern="(a"), 2)
+    assert answer.error_code == ErrorCode.INVALID_REGULAR_EXPRESSION
+    assert answer.transaction_states == []
