@@ -5,8 +5,8 @@
 
 It runs in a thread with an event loop of its own, or with `process=True` in another process, on
 a free port of 127.0.0.1, in a temporary directory, and is ready when `start` returns. Everything
-a test does to it (`clock`, `faults`, `requests`, `snapshot`) is a command of the control
-(`commands`), carried out on the broker's loop: a test never sees half a change.
+a test does to it (`clock`, `faults`, `requests`, `transactions`, `snapshot`) is a command of the
+control (`commands`), carried out on the broker's loop: a test never sees half a change.
 """
 
 import shutil
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from barnabas.server.testing.clock import TestClock
 from barnabas.server.testing.faults import TestFaults
 from barnabas.server.testing.requests import RequestLog
+from barnabas.server.testing.transactions import TestTransactions
 
 if TYPE_CHECKING:
     from barnabas.server.broker import Broker as ServerBroker
@@ -68,6 +69,7 @@ class Broker:
         self.clock = TestClock(self)
         self.faults = TestFaults(self)
         self.requests = RequestLog(self)
+        self.transactions = TestTransactions(self)
 
     # Life.
 

@@ -13,6 +13,7 @@ from barnabas.server.settings.names import ConfigError
 from barnabas.server.testing import broker_commands as broker
 from barnabas.server.testing import fault_commands as faults
 from barnabas.server.testing import request_commands as requests
+from barnabas.server.testing import transaction_commands as transactions
 from barnabas.server.testing.broker_commands import Handler, change_life
 from barnabas.server.testing.fields import Fields
 from barnabas.server.testing.host import Host
@@ -101,4 +102,11 @@ COMMANDS = (
     Command("DELETE", "/control/faults/{id}", (), "take one fault back", faults.remove),
     Command("GET", "/control/requests", requests.FIELDS, "what was asked", requests.list_all),
     Command("DELETE", "/control/requests", (), "forget what was asked", requests.forget_all),
+    Command(
+        "GET",
+        "/control/transactions",
+        transactions.FIELDS,
+        "how transactions stand",
+        transactions.list_all,
+    ),
 )
