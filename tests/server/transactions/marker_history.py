@@ -318,11 +318,12 @@ class History:
         return self.loop.run_until_complete(asked())
 
     def produces_records(self) -> None:
-        client = self.random.choice(self.clients)
+        self._produce(self.random.choice(self.clients), self.random.choice(DATA))
+
+    def _produce(self, client: Client, key: TopicPartition) -> None:
         attempt = self._attempt(client)
         if attempt is None or client.late is not None:
             return
-        key = self.random.choice(DATA)
         partition = self.replicas.find(*key)
         if partition is None or not partition.is_leader:
             return
@@ -332,7 +333,9 @@ class History:
             can_bump_epoch=client.version == TRANSACTIONS_V2,
         )  # fmt: skip
         added = self.transactions.add_partitions(client.name, *producer, [key], client.version)
-        if not self._ask_coordinator(client, added):
+        if guard is None and client.version == TRANSACTIONS_V2:
+            added.close()  # its transaction is open there: nobody is asked
+        elif not self._ask_coordinator(client, added):
             return
         if self.random.random() < 0.2:  # it is on its way for a while
             client.late = lambda: self._append(client, attempt, partition, producer, guard)
@@ -409,14 +412,16 @@ class History:
             attempt.outcome = attempt.asked
             client.attempt = None
             client.sequences.clear() if client.version == TRANSACTIONS_V2 else None
-            self._go_on(client)
+            self._go_on(client, [key for key, _ in attempt.values])
 
-    def _go_on(self, client: Client) -> None:
-        """Half of the producers go on with what they know, as clients do."""
-        if self.random.random() < 0.5:
+    def _go_on(self, client: Client, written: list[TopicPartition]) -> None:
+        """Most producers go on with what they know, some at once where they have just written."""
+        if self.random.random() < 0.7:
             client.attempt = Attempt(self.next_number)
             self.next_number += 1
             self.attempts.append((client, client.attempt))
+            if written and self.random.random() < 0.7:
+                self._produce(client, self.random.choice(written))
 
     def gives_up(self) -> None:
         client = self.random.choice(self.clients)
