@@ -94,6 +94,34 @@ class LogFlusher:
         self.recovery_point = recovery_point
         self.segments_synced_at_once = SEGMENTS_SYNCED_AT_ONCE
 
+    def sure_offset(self) -> int:
+        """All below is durable, the ends of transactions that it has become of included.
+
+        Other transactions that reach across a segment's base end behind it. Raises a
+        StorageError: they have to be read from snapshots if the log was not closed in order.
+        """
+        ends = self._producers.unsure_ends
+        if not ends.are_known:
+            try:
+                first_offsets = self._open_at_bases()
+            except OSError as error:
+                self._store.failures.fail(error)
+            ends.found(first_offsets, self._producers.ongoing, self._offsets.end)
+        first = ends.first_offset
+        return self.recovery_point if first is None else min(first, self.recovery_point)
+
+    def _open_at_bases(self) -> list[int]:
+        """Where transactions begin that were open at a segment's base and had no durable end."""
+        first_offsets: list[int] = []
+        if self.recovery_point == self._offsets.end:
+            return first_offsets
+        start = self._store.segments.first.base_offset
+        for segment in self._store.segments.between(self.recovery_point, self._offsets.end):
+            if segment.base_offset > start:
+                found = self._producers.open_at(segment.base_offset)
+                first_offsets += [start] if found is None else found.values()
+        return first_offsets
+
     def begin(self, offset: int | None = None) -> Flush | None:
         """Prepare to make everything below `offset` (the log end) durable; None if it is.
 
@@ -143,6 +171,7 @@ class LogFlusher:
         self._epochs.synced_writes = max(self._epochs.synced_writes, flush.epoch_writes)
         if flush.truncations == self._store.truncations:
             self.recovery_point = max(self.recovery_point, flush.offset)
+            self._producers.unsure_ends.durable_below(self.recovery_point)
 
     def flush(self, offset: int | None = None) -> None:
         """Make everything below `offset` (the log end) durable, waiting for it here."""

@@ -144,6 +144,7 @@ class SegmentStore:
         self.active.finish()
         self._producers.map_end_offset = base_offset
         self._producers.take_snapshot(sync=False)
+        self._producers.unsure_ends.segment_closed(self._producers.ongoing)
         segment = self.new_segment(base_offset, now_ms)
         segment.create()
         self.segments.add(segment)

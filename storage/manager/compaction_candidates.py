@@ -33,8 +33,8 @@ def candidate_of(log: ManagedLog, now_ms: int) -> Candidate:
     stop = first_uncleanable_offset(
         ages,
         first_dirty,
-        # A record that a power cut may still take must not be the reason why an earlier one goes.
-        min(log.last_stable_offset, log.recovery_point),
+        # What a power cut may still take must not be the reason why an earlier record goes.
+        min(log.last_stable_offset, log.flusher.sure_offset()),
         active_base,
         config.min_compaction_lag_ms,
         now_ms,

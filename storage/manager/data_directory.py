@@ -65,6 +65,8 @@ class DataDirectory(DataDirectoryFiles):
             None
         )
         """Told before logs are truncated: no checkpoint on the disk may lie beyond."""
+        self.on_truncation: Callable[[ManagedLog, int], None] = lambda log, offset: None
+        """Told that what a log holds at an offset and above it goes."""
         self.before_opening: Callable[[], None] = lambda: None
         """Called before each log is opened; raises when they are not wanted any more."""
         self.monotonic_ms = 0

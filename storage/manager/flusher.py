@@ -2,7 +2,8 @@
 
 Whoever asks while a log is being flushed waits for the flush after that one, which serves all
 who wait (a group commit). Nobody is told before a sync that covers what he asked for has
-ended, that of the data directory in which the log's own was made included.
+ended, that of the data directory in which the log's own was made included. Nobody is told of
+what was cut meanwhile: other records have its offsets then, or none.
 """
 
 from collections.abc import Callable
@@ -37,7 +38,10 @@ class Flusher:
         return log in self._waiting
 
     def flush(self, log: ManagedLog, offset: int | None, done: Done = lambda: None) -> None:
-        """Make a log durable up to `offset` (its end); `done` is called then, not if it fails."""
+        """Make a log durable up to `offset` (its end), and then call `done`.
+
+        It is not called if that fails, nor if the log is truncated below `offset` before.
+        """
         if not log.is_in_use:
             return
         wanted = (log.log_end_offset if offset is None else offset, done)
@@ -54,6 +58,11 @@ class Flusher:
             if log in self._waiting:
                 self._serve(log)
 
+    def truncating(self, log: ManagedLog, offset: int) -> None:
+        """What lies at `offset` and above goes: nobody is told that it is durable."""
+        if log in self._waiting:
+            self._waiting[log] = [each for each in self._waiting[log] if each[0] <= offset]
+
     def directory_failed(self, directory: DataDirectory) -> None:
         """Nobody is told of what was asked of a directory that has gone offline."""
         for log in [each for each in self._waiting if each.data_directory is directory]:
@@ -64,9 +73,9 @@ class Flusher:
         waiting = self._waiting.pop(log)
         if not log.is_in_use:
             return
-        end, durable = log.log_end_offset, log.recovery_point
-        served = [done for offset, done in waiting if min(offset, end) <= durable]
-        if left := [each for each in waiting if min(each[0], end) > durable]:
+        durable = log.recovery_point
+        served = [done for offset, done in waiting if offset <= durable]
+        if left := [each for each in waiting if each[0] > durable]:
             self._waiting[log] = left
             self._begin(log, max(offset for offset, _ in left))
         for done in served:

@@ -140,8 +140,15 @@ class LogMaintenance:
     # --- flushing ----------------------------------------------------------------------
 
     def flush(self, log: ManagedLog, done: Callable[[], object] = lambda: None) -> None:
-        """Make a log durable up to its end; `done` is called when it is, not if it fails."""
+        """Make a log durable up to its end; `done` is called when it is.
+
+        Not if it fails, nor for what is truncated before.
+        """
         self._flusher.flush(log, None, done)
+
+    def truncating(self, log: ManagedLog, offset: int) -> None:
+        """What a log holds at an offset and above it goes."""
+        self._flusher.truncating(log, offset)
 
     def directory_failed(self, directory: DataDirectory) -> None:
         """A directory has gone offline."""

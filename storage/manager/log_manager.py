@@ -74,6 +74,8 @@ class LogManager(LogDirectories):
         self.maintenance = LogMaintenance(
             self.config, self.directories, self.scheduler, self._disk_work, checkpoint_writer
         )
+        for directory in self.directories:
+            directory.on_truncation = self.maintenance.truncating
 
     # --- opening -----------------------------------------------------------------------
 
@@ -260,7 +262,10 @@ class LogManager(LogDirectories):
         return self.maintenance.run(now_ms, now_ms if monotonic_ms is None else monotonic_ms)
 
     def flush(self, log: ManagedLog, done: Callable[[], object] = lambda: None) -> None:
-        """Make a log durable in the worker, then call `done`; a failure takes it offline."""
+        """Make a log durable in the worker, then call `done`; a failure takes it offline.
+
+        Nobody is told of what is truncated before it is durable.
+        """
         self.maintenance.flush(log, done)
 
     def close(self) -> None:

@@ -49,10 +49,14 @@ class DirectoryListener(LogListener):
         if (clean_offset := directory.clean_offsets.get(partition)) is not None:
             directory.clean_offsets[partition] = min(clean_offset, base_offset)
         directory.before_truncation(directory, {partition: offset})
+        if self.log is not None:
+            directory.on_truncation(self.log, offset)
 
     def emptied(self) -> None:
-        """Nothing is compacted any more."""
+        """Nothing is compacted any more, and what somebody waits for to be durable is gone."""
         self._directory.clean_offsets.pop(self._partition, None)
+        if self.log is not None:
+            self._directory.on_truncation(self.log, 0)
 
     def failed(self, error: OSError) -> None:
         """The directory has failed, unless the log is none of its own any more."""

@@ -22,6 +22,7 @@ from barnabas.storage.producers.snapshot import (
     parse_snapshot,
     table_size,
 )
+from barnabas.storage.producers.unsure_ends import UnsureEnds
 
 NO_OFFSET: Final = -1
 SOON_REPLAYED_BYTES: Final = 1 << 20
@@ -41,6 +42,7 @@ class ProducerState:
         "ongoing",
         "producers",
         "snapshots",
+        "unsure_ends",
     )
 
     def __init__(self, fs: FileSystem, directory: str, snapshots: Iterable[int] = ()) -> None:
@@ -54,6 +56,7 @@ class ProducerState:
         """Offsets of the snapshot files, rising."""
         self.damages: list[str] = []
         """Snapshot files that could not be read, each in a sentence."""
+        self.unsure_ends = UnsureEnds()
         self.map_end_offset = 0
         """Everything below this offset has been taken in."""
         self._snapshot_offset = 0
@@ -77,6 +80,7 @@ class ProducerState:
         """
         self.ongoing.pop(completed.first_offset, None)
         self._unreplicated[completed.first_offset] = completed.last_offset
+        self.unsure_ends.ended(completed)
         return next(iter(self.ongoing), completed.last_offset + 1)
 
     def first_unstable_offset(self) -> int | None:
@@ -247,6 +251,7 @@ class ProducerState:
         self.producers.clear()
         self.ongoing.clear()
         self._unreplicated.clear()
+        self.unsure_ends.forget()
 
     def on_log_start_offset(self, log_start_offset: int) -> None:
         """The log now begins at a later offset."""

@@ -108,21 +108,27 @@ def is_marker(record: Record, transactions: Transactions) -> bool:
     return transactions.get(serial_of(record), (-1, Role.DATA))[1] is not Role.DATA
 
 
-def aborted_among(
+def outcomes_among(
     records: Iterable[Record], transactions: Mapping[bytes, tuple[int, Role]]
-) -> set[int]:
-    """Offsets of the records whose transaction was aborted, of all records in order."""
+) -> tuple[set[int], set[int]]:
+    """Offsets of the records whose transaction was aborted, and of those where it is open.
+
+    The records come in order.
+    """
     aborted: set[int] = set()
-    undecided: dict[int, list[int]] = {}
+    open_: dict[int, list[int]] = {}
     for record in records:
-        producer_id, role = transactions.get(serial_of(record), (-1, Role.DATA))
-        if role is Role.DATA:
-            undecided.setdefault(producer_id, []).append(record.offset)
+        number = serial_of(record)
+        if number not in transactions:
             continue
-        offsets = undecided.pop(producer_id, [])
+        producer_id, role = transactions[number]
+        if role is Role.DATA:
+            open_.setdefault(producer_id, []).append(record.offset)
+            continue
+        offsets = open_.pop(producer_id, [])
         if role is Role.ABORT:
             aborted.update(offsets)
-    return aborted
+    return aborted, {offset for offsets in open_.values() for offset in offsets}
 
 
 def check_committed(log: ManagedLog, found: Found) -> None:

@@ -18,12 +18,12 @@ from ..log_checks import (
     Found,
     Role,
     Transactions,
-    aborted_among,
     batches_of,
     check_committed,
     check_indexes,
     check_producers,
     is_marker,
+    outcomes_among,
     serial_of,
 )
 
@@ -184,11 +184,15 @@ class Ledger:
         assert missing <= self.holes, f"{sorted(missing)} are missing between {start} and {end}"
 
     def _check_keys(self, kept: list[Record], log: ManagedLog, power_cut: bool) -> None:
-        """The latest of each key is there; a key that was deleted does not come back."""
+        """The latest of each key is there; a key that was deleted does not come back.
+
+        A transaction whose marker a power cut may have taken may end either way: whatever it
+        has written is there, and so is what it would supersede.
+        """
         end = min(self.durable_end, log.log_end_offset) if power_cut else log.log_end_offset
-        aborted = self._aborted([*self.records.values(), *self.in_flight])
-        latest = self._latest((r for at, r in self.records.items() if at < end), aborted)
-        there = self._latest(kept, self._aborted(kept))
+        records = [record for at, record in self.records.items() if at < end]
+        latest, undecided = self._latest(records)
+        there, _ = self._latest(kept)
         for key, record in latest.items():
             at = record.offset
             if at < self.start or at in self.may_be_gone:
@@ -199,18 +203,20 @@ class Ledger:
             assert found is not None and found.offset >= at, (
                 f"key {key!r}: the latest is at {at}, found {found and found.offset}"
             )
+        known = {record.offset for record in kept} | self.may_be_gone
+        missing = {at for at in undecided if at >= self.start} - known
+        assert not missing, f"{sorted(missing)} of open transactions are missing"
 
-    def _aborted(self, records: Iterable[Record]) -> set[int]:
+    def _latest(self, records: Iterable[Record]) -> tuple[dict[bytes | None, Record], set[int]]:
+        """The last committed record of each key, and the offsets that are not decided."""
         ordered = sorted(records, key=lambda each: each.offset)
-        return aborted_among(ordered, self.transactions)
-
-    def _latest(self, records: Iterable[Record], aborted: set[int]) -> dict[bytes | None, Record]:
-        """The last record of each key, without those that were aborted and without markers."""
-        return {
+        aborted, undecided = outcomes_among(ordered, self.transactions)
+        latest = {
             record.key: record
-            for record in sorted(records, key=lambda each: each.offset)
-            if record.offset not in aborted and not is_marker(record, self.transactions)
+            for record in ordered
+            if record.offset not in aborted | undecided and not is_marker(record, self.transactions)
         }
+        return latest, undecided
 
     def adopt(self, log: ManagedLog, found: Found, *, power_cut: bool) -> None:
         """Go on from what was found."""

@@ -41,6 +41,7 @@ class History(Machine):
             self.roll: 3, self.truncate: 3, self.delete_records: 3, self.delete: 1,
             self.replicate: 3, self.pass_time: 4, self.reconfigure: 1, self.restart: 1,
             self.die: 1, self.flush_each: 4, self.transaction: 10,
+            self.end_late: 4,
         }  # fmt: skip
 
     def _settings(self) -> LogManagerConfig:
@@ -122,6 +123,24 @@ class History(Machine):
             self._end_transaction(log, ledger, producer_id)
         else:
             self._append_to(log, ledger, producer_id)
+
+    def end_late(self) -> None:
+        """What a transaction wrote lies in a durable segment; its end does not, and is acted on."""
+        log, ledger = self._any()
+        producer_id = self.chance.choice(TRANSACTIONAL)
+        self._append_to(log, ledger, producer_id)
+        log.roll(self.now_ms)
+        self._flush(log, ledger)
+        for _ in range(20):
+            self.go_on()
+            self.deliver()
+        self._end_transaction(log, ledger, producer_id)
+        log.update_high_watermark(log.log_end_offset)
+        for _ in range(4):
+            self.background()
+            self.go_on()
+        if self.chance.random() < 0.2:
+            self.die()
 
     def _end_transaction(self, log: ManagedLog, ledger: Ledger, producer_id: int) -> None:
         marker = EndTransactionMarker(self.chance.random() < 0.5, coordinator_epoch=0)
@@ -212,11 +231,13 @@ class History(Machine):
     def _flush(self, log: ManagedLog, ledger: Ledger) -> None:
         assert self.manager is not None
         self.tell(ledger.topic)
-        end, truncations = log.log_end_offset, log.store.truncations
+        end, records = log.log_end_offset, list(ledger.records.values())
 
         def done() -> None:
-            if log.store.truncations == truncations and self.ledgers.get(ledger.topic) is ledger:
+            if self.ledgers.get(ledger.topic) is ledger:
                 assert log.recovery_point >= end, "flushed, and yet not"
+                cut = [r.offset for r in records if ledger.records.get(r.offset) is not r]
+                assert not cut, f"told that {cut} are durable, which were truncated"
 
         self.manager.flush(log, done)
 

@@ -105,15 +105,30 @@ def test_all_who_wait_are_served_by_one_flush(tmp_path: Path) -> None:
     manager.close()
 
 
-def test_a_truncation_leaves_nobody_waiting(tmp_path: Path) -> None:
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_nobody_is_told_that_what_was_truncated_is_durable(tmp_path: Path, goes_on: bool) -> None:
     disk, manager, (log,) = made(tmp_path)
+    kept = flush(manager, disk, log)
     append(log, b"two")
-    first = flush(manager, disk, log)
+    cut = [flush(manager, disk, log)]
     append(log, b"three")
-    second = flush(manager, disk, log)
+    cut.append(flush(manager, disk, log))
     log.truncate_to(1, NOW_MS)
+    if goes_on:  # others have their offsets then, and are durable
+        append(log, b"another two", b"another three")
+        assert not flush(manager, disk, log)
     disk.do_all()
-    assert first and second and log.recovery_point == 1
+    assert kept and cut == [[], []] and log.recovery_point == log.log_end_offset
+    assert not manager.maintenance._flusher.is_flushing(log)
+    manager.close()
+
+
+def test_nor_what_went_when_the_log_was_begun_anew(tmp_path: Path) -> None:
+    disk, manager, (log,) = made(tmp_path)
+    told = [flush(manager, disk, log), flush(manager, disk, log)]
+    log.truncate_fully_and_start_at(5, NOW_MS)
+    disk.do_all()
+    assert told == [[], []] and log.recovery_point == 5
     manager.close()
 
 
