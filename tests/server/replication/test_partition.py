@@ -1,5 +1,6 @@
 """A partition's append: what it passes on to the log, and when it refuses by itself."""
 
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -79,3 +80,16 @@ def test_only_the_leader_appends(partition: Partition) -> None:
         assert refusal.value.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
         partition.become_leader(2, (1,), (1,))
     partition.append(a_batch(), -1, NOW_MS)
+
+
+def test_acks_of_all_take_as_many_replicas_in_sync_as_are_demanded(partition: Partition) -> None:
+    partition.log.update_config(dataclasses.replace(partition.log.config, min_insync_replicas=2))
+    partition.become_leader(1, (1, 2, 3), (1,))
+    with pytest.raises(ApiError) as refusal:
+        partition.append(a_batch(), -1, NOW_MS)
+    assert refusal.value.code is ErrorCode.NOT_ENOUGH_REPLICAS
+    assert partition.log.log_end_offset == 0
+    partition.append(a_batch(), 1, NOW_MS)
+    partition.become_leader(2, (1, 2, 3), (1, 3))
+    partition.append(a_batch(), -1, NOW_MS)
+    assert partition.log.log_end_offset == 2
