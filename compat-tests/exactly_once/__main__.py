@@ -11,13 +11,16 @@ from pathlib import Path
 import exactly_once
 from exactly_once.workload import Plan, judge, run
 
+BROKERS = ["barnabas", "barnabas-4.4", "3.9.1", "4.4.0"]
+"""The second is Barnabas with transactions of version 2, as Apache Kafka 4 has them."""
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/exactly-once", description=exactly_once.__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--minutes", type=float, default=20)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--broker", choices=["barnabas", "3.9.1", "4.4.0"], default="barnabas")
+    parser.add_argument("--broker", choices=BROKERS, default="barnabas")
     parser.add_argument("--calm", action="store_true", help="nothing goes wrong")
     parser.add_argument("--keep", type=Path, help="leave everything in this folder")
     parser.add_argument("--judge", type=Path, help="run nothing: the verdict over such a folder")

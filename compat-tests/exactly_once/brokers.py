@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import time
+import urllib.request
 from pathlib import Path
+from random import Random
 from typing import Protocol
 
 from kafka_server import ApacheKafka, free_ports
@@ -19,6 +22,7 @@ SETTINGS = {
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
 }
 ZOOKEEPER_SESSION_MS = 1_500
+MARKER_FAULTS = ("drop", "close", "close_after", "delay")
 
 
 class Broker(Protocol):
@@ -30,16 +34,24 @@ class Broker(Protocol):
     def start(self) -> None: ...
     def close(self) -> None: ...
     def complaints(self) -> str: ...
+    def lose_markers(self, chance: Random) -> None: ...
 
 
 class Barnabas:
-    """Ours."""
+    """Ours, as itself or posing as a release. It asks itself for markers: no proxy sees that."""
 
-    def __init__(self, folder: Path, port: int, advertised: int) -> None:
+    def __init__(self, pose: str, folder: Path, port: int, advertised: int) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        settings = [f"{name}={value}" for name, value in SETTINGS.items()]
-        settings.append(f"advertised.listeners=PLAINTEXT://127.0.0.1:{advertised}")
-        self._broker = OwnBroker(folder, settings, port)
+        (self._control,) = free_ports(1)
+        settings = SETTINGS | {
+            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{advertised}",
+            "barnabas.http.port": str(self._control),
+            "barnabas.http.control": "true",
+        }
+        if pose:
+            settings["barnabas.pose.as"] = pose
+        lines = [f"{name}={value}" for name, value in settings.items()]
+        self._broker = OwnBroker(folder, lines, port)
         self.data = folder / "data"
 
     def kill(self) -> None:
@@ -53,6 +65,17 @@ class Barnabas:
 
     def complaints(self) -> str:
         return self._broker.complaints()
+
+    def lose_markers(self, chance: Random) -> None:
+        """The next few are delayed, or lost before or after they are written."""
+        fault = {"action": chance.choice(MARKER_FAULTS), "api": "WRITE_TXN_MARKERS"}
+        fault |= {"times": chance.randrange(1, 6), "delay_ms": chance.randrange(1, 2_000)}
+        if fault["action"] != "delay":
+            del fault["delay_ms"]
+        address = f"http://127.0.0.1:{self._control}/control/faults"
+        headers = {"Content-Type": "application/json"}
+        request = urllib.request.Request(address, json.dumps(fault).encode(), headers)
+        urllib.request.urlopen(request, timeout=10).close()
 
 
 class Apache:
@@ -79,11 +102,15 @@ class Apache:
     def complaints(self) -> str:
         return ""
 
+    def lose_markers(self, chance: Random) -> None:
+        """They come by the proxy."""
+
 
 def start_broker(kind: str, folder: Path, port: int, advertised: int) -> Broker:
-    """`kind` is barnabas, or a version of Apache Kafka."""
-    if kind == "barnabas":
-        return Barnabas(folder, port, advertised)
+    """`kind` is barnabas, the same with -4.4 as what it poses as, or a version of Apache Kafka."""
+    if kind.startswith("barnabas"):
+        pose = kind.removeprefix("barnabas").removeprefix("-")
+        return Barnabas(pose, folder, port, advertised)
     return Apache(kind, folder, port, advertised)
 
 

@@ -18,6 +18,7 @@ KINDS_OF_TROUBLE = (
     Trouble(close_after=0.1),
     Trouble(delay=0.1, lose_request=0.02, lose_answer=0.03, close_after=0.03),
 )
+LONGEST_WAIT_S = 2.0
 
 
 class Nemesis:
@@ -30,7 +31,9 @@ class Nemesis:
         self._choices: list[tuple[int, Callable[[], None]]] = [
             (8, self._kill_client),
             (3, self._suspend_client),
-            (4, self._kill_broker),
+            (2, self._kill_broker),
+            (3, self._kill_broker_at_an_end),
+            (2, self._lose_markers),
             (2, self._cut),
             (5, self._trouble),
         ]
@@ -57,6 +60,15 @@ class Nemesis:
         self._broker.kill()
         time.sleep(self._chance.uniform(0, 1))
         self._broker.start()
+
+    def _kill_broker_at_an_end(self) -> None:
+        """Between what an end of a transaction is made of, if chance will have it."""
+        self._proxy.wait_for_end(LONGEST_WAIT_S)
+        time.sleep(self._chance.choice([0, 0, 0.001, 0.002, 0.005, 0.01]))
+        self._kill_broker()
+
+    def _lose_markers(self) -> None:
+        self._broker.lose_markers(self._chance)
 
     def _cut(self) -> None:
         self._proxy.cut()

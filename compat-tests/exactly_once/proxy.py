@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-FETCH, METADATA, API_VERSIONS = 1, 3, 18
+METADATA, API_VERSIONS, END_TXN = 3, 18, 26
 TRANSACTIONAL = frozenset({0, 8, 9, 10, 22, 24, 25, 26, 27, 28})
 """Produce, offsets and coordinators; InitProducerId up to TxnOffsetCommit."""
 LONGEST_S = 5.0
@@ -58,6 +58,7 @@ class Proxy:
         self.counts: Counter[str] = Counter()
         self._port, self._target = port, target
         self._chance = Random(seed)
+        self._end_seen = threading.Event()
         self._connections: set[_Connection] = set()
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
@@ -81,6 +82,11 @@ class Proxy:
         """Close every connection."""
         self.counts["cut"] += len(self._connections)
         self._loop.call_soon_threadsafe(lambda: [each.close() for each in set(self._connections)])
+
+    def wait_for_end(self, timeout_s: float) -> None:
+        """Until a client's request to end a transaction has been passed on."""
+        self._end_seen.clear()
+        self._end_seen.wait(timeout_s)
 
     def close(self) -> None:
         """Stop."""
@@ -112,10 +118,14 @@ class Proxy:
             while True:
                 size = await reader.readexactly(4)
                 frame = await reader.readexactly(int.from_bytes(size, "big"))
-                await self._bad_luck(connection, int.from_bytes(frame[:2], "big"))
-                if not connection.requests_are_lost:
-                    connection.broker.write(size + frame)
-                    await connection.broker.drain()
+                api = int.from_bytes(frame[:2], "big")
+                await self._bad_luck(connection, api)
+                if connection.requests_are_lost:
+                    continue
+                connection.broker.write(size + frame)
+                await connection.broker.drain()
+                if api == END_TXN:
+                    self._end_seen.set()
         finally:
             connection.close()
 

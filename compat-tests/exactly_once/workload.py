@@ -126,7 +126,8 @@ def run(plan: Plan, folder: Path) -> Result:
         _live(plan, nemesis, clients)
         result.hanging = _end(plan, bootstrap, folder, clients)
         result.events = nemesis.counts + proxy.counts
-        result.events["client hung"] = sum(client.hung for client in clients)
+        for client in clients:
+            result.events[f"{client.part.client} hung"] += client.hung
         result.complaints = broker.complaints()
         result.failures = [_last_words(client) for client in clients if client.failures]
         broker.kill()
