@@ -117,6 +117,22 @@ def test_the_list_is_filtered_by_duration(
     producer.abort()
 
 
+@pytest.mark.parametrize("release", ["4.4.0"])
+def test_the_list_is_filtered_by_pattern(
+    release: str, broker_address: str, producer: Transactor
+) -> None:
+    """KIP-1152 gave 4.1 and later the option."""
+    tools, name = KafkaTools(release, broker_address), producer.transactional_id
+    try:
+        assert len(listed(tools, name, "--transactional-id-pattern", f"{name[:-1]}.")) == 1
+        assert len(listed(tools, name, "--transactional-id-pattern", "(no|tool)-[0-9-]+")) == 1
+        assert listed(tools, name, "--transactional-id-pattern", name[:-1]) == []
+        bad = tools.run("kafka-transactions", "list", "--transactional-id-pattern", "(")
+        assert bad.exit_code == 1
+    finally:
+        tools.close()
+
+
 def test_an_unknown_transactional_id_is_refused(tools: KafkaTools) -> None:
     refused = tools.run(
         "kafka-transactions", "describe", "--transactional-id", unique_name("nobody")
@@ -232,3 +248,22 @@ def test_a_transaction_is_terminated_by_its_transactional_id(
             producer.commit()
     finally:
         tools.close()
+
+
+def test_the_performance_test_writes_transactions(
+    tools: KafkaTools, broker_admin: BrokerAdmin, topic: str
+) -> None:
+    done = tools.run_bare(
+        "kafka-producer-perf-test", "--topic", topic, "--num-records", "5000",
+        "--record-size", "200", "--throughput", "-1", "--transactional-id", unique_name("perf"),
+        "--transaction-duration-ms", "20", "--producer-props",
+        f"bootstrap.servers={tools.bootstrap}",
+    )  # fmt: skip
+    assert done.exit_code == 0, done
+    assert done.lines[-1].startswith("5000 records sent")
+    read = tools.ok(
+        "kafka-console-consumer", "--topic", topic, "--partition", "0", "--offset", "earliest",
+        "--isolation-level", "read_committed", "--max-messages", "5000", "--timeout-ms", "10000",
+    )  # fmt: skip
+    assert len(read.lines) == 5000
+    assert broker_admin.last_stable_offset(topic) == broker_admin.end_offset(topic) > 5000
