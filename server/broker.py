@@ -62,7 +62,7 @@ from barnabas.server.settings.changes.services import SettingsServices
 from barnabas.server.settings.changes.topic_settings import TopicSettings
 from barnabas.server.settings.config import BrokerConfig
 from barnabas.server.transactions.coordinator import TransactionCoordinator
-from barnabas.server.transactions.observe import observe_transactions
+from barnabas.server.transactions.observe import observe_late_transactions, observe_transactions
 from barnabas.server.unsupported import refuse_unsupported
 from barnabas.storage.manager.managed_log import ManagedLog
 
@@ -366,6 +366,10 @@ class Broker:
         observe_cluster(self.controller, self.metadata, metrics)
         observe_groups(self.groups, metrics)
         observe_transactions(self.transactions, metrics)
+        observe_late_transactions(
+            self.replicas, self.clock.now_ms,
+            lambda: self.config.transaction_max_timeout_ms, metrics,
+        )  # fmt: skip
         if self.config.barnabas_http_port >= 0:
             self.dispatcher.meter = RequestMeter(metrics)
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
 from barnabas.server.observing.metrics import Metrics
+from barnabas.server.replication.partition import Partition
 from barnabas.server.transactions.states import TransactionState
 
 if TYPE_CHECKING:
     from barnabas.server.transactions.coordinator import TransactionCoordinator
 
 _COORDINATOR = "kafka_coordinator_transaction"
+LATE_AFTER_MS = 300_000
+"""So long after a coordinator must have ended it, a transaction probably hangs (as in Kafka)."""
 
 
 class TransactionCounts:
@@ -59,3 +63,27 @@ def observe_transactions(transactions: TransactionCoordinator, metrics: Metrics)
         ("expired_ids", "transactional ids that expired"),
     ):
         metrics.counter(f"{_COORDINATOR}_{name}", text, partial(getattr, transactions.counts, name))
+
+
+def observe_late_transactions(
+    partitions: Iterable[Partition],
+    now_ms: Callable[[], int],
+    max_timeout_ms: Callable[[], int],
+    metrics: Metrics,
+) -> None:
+    """Count the partitions in which a transaction is open for longer than any may be."""
+
+    def count() -> int:
+        since_ms = now_ms() - max_timeout_ms() - LATE_AFTER_MS
+        return sum(1 for each in partitions if each.is_leader and _is_late(each, since_ms))
+
+    metrics.gauge(
+        "kafka_server_replicamanager_partitionswithlatetransactionscount",
+        "partitions led here with a transaction open for longer than transaction.max.timeout.ms",
+        count,
+    )
+
+
+def _is_late(partition: Partition, since_ms: int) -> bool:
+    """A transaction of a producer whose records have no time is never late."""
+    return 0 < partition.log.producers.oldest_transaction_timestamp() < since_ms

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from confluent_kafka import KafkaException, Producer
@@ -112,6 +113,44 @@ def test_the_partition_of_a_fault_alone_waits(broker: barnabas.Broker) -> None:
         assert (
             committed(client, "booked", 0) == committed(client, "paid", 0) == ([b"9 coins"], True)
         )
+
+
+def test_markers_that_are_late_come_when_their_time_does(broker: barnabas.Broker) -> None:
+    producer = begun(broker)
+    late = broker.faults.add("delay", api=API, delay_ms=600_000)
+    producer.commit_transaction(PATIENCE_S)
+    wait_until(lambda: late.hits == 1)
+    assert broker.transactions.of("payer").state == "PrepareCommit"
+    assert read(broker) == ([], False)
+    broker.clock.advance("10 min")
+    broker.transactions.wait_for("payer", "CompleteCommit")
+    assert read(broker) == ([b"9 coins"], True)
+
+
+@pytest.mark.parametrize("fault", ["error", "close_after"])
+def test_markers_that_are_refused_or_unanswered_are_sent_again(
+    broker: barnabas.Broker, fault: Literal["error", "close_after"]
+) -> None:
+    producer = begun(broker)
+    error = "NOT_LEADER_OR_FOLLOWER" if fault == "error" else None
+    broker.faults.add(fault, api=API, times=3, error=error)
+    producer.commit_transaction(PATIENCE_S)
+    broker.transactions.wait_for("payer", "CompleteCommit")
+    assert len(broker.requests.of(API)) == 4
+    assert read(broker) == ([b"9 coins"], True)
+
+
+def test_a_commit_whose_answer_is_lost_is_asked_for_again(broker: barnabas.Broker) -> None:
+    producer = begun(broker)
+    lost = broker.faults.add("close_after", api="END_TXN")
+    producer.commit_transaction(PATIENCE_S)
+    assert lost.hits == 1
+    broker.transactions.wait_for("payer", "CompleteCommit")
+    producer.begin_transaction()
+    producer.produce("paid", b"3 coins", partition=0)
+    producer.commit_transaction(PATIENCE_S)
+    broker.transactions.wait_for("payer", "CompleteCommit")
+    assert read(broker) == ([b"9 coins", b"3 coins"], True)
 
 
 def test_a_transaction_whose_time_is_up_is_aborted(broker: barnabas.Broker) -> None:
