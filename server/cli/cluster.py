@@ -25,7 +25,7 @@ def cluster(bootstrap: str, client_settings: tuple[str, ...], as_json: bool) -> 
     barnabas cluster --bootstrap kafka.example.org:9092 --json
     """
     with connected(bootstrap, client_settings) as connection:
-        found = connection.admin.describe_cluster()
+        found = connection.describe()
     rows = [_row(found, broker) for broker in found["brokers"]]
     rows.sort(key=lambda row: int(row["broker"]))
     if not as_json:
@@ -37,9 +37,9 @@ def cluster(bootstrap: str, client_settings: tuple[str, ...], as_json: bool) -> 
 def _row(found: dict[str, Any], broker: dict[str, Any]) -> Row:
     return {
         "cluster_id": found["cluster_id"],
-        "broker": broker["broker_id"],
+        "broker": broker["node_id"],
         "host": broker["host"],
         "port": broker["port"],
         "rack": broker["rack"],
-        "controller": broker["broker_id"] == found["controller_id"],
+        "controller": broker["node_id"] == found["controller_id"],
     }

@@ -7,6 +7,7 @@ sentence.
 
 import logging
 import socket
+import struct
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -118,6 +119,8 @@ def sentences(bootstrap: str) -> Iterator[None]:
         raise Failure(f"the broker at {bootstrap} is too old for this: {_text(error)}") from error
     except errors.KafkaError as error:
         raise Failure(_text(error)) from error
+    except struct.error as error:  # an option was checked for its sense, not for its size
+        raise BadInput(f"a number has no room in Kafka's protocol: {error}") from error
 
 
 def _text(error: BaseException) -> str:
@@ -147,6 +150,18 @@ class Cluster:
         """Send one request to a broker (any broker without a node id); its response."""
         manager = self.admin._manager
         return manager.run(manager.send, request, node_id)
+
+    def describe(self) -> dict[str, Any]:
+        """The cluster's id, its controller and its brokers, from metadata that all releases have.
+
+        kafka-python's `describe_cluster` fails with a KeyError where DescribeCluster is of
+        version 0: before Kafka 3.7.
+        """
+        request = kafka("protocol.metadata").MetadataRequest(
+            topics=[], allow_auto_topic_creation=False
+        )
+        found: dict[str, Any] = self.send(request).to_dict()
+        return found
 
     def topics(self, names: list[str] | None = None) -> dict[str, dict[str, Any]]:
         """Metadata of topics by name, of all without names; never creates one."""

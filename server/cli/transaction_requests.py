@@ -16,6 +16,8 @@ from barnabas.server.cli.offsets import Place
 from barnabas.server.cli.output import Row
 
 PARTITIONS_PER_REQUEST = 500
+COORDINATOR_LOAD_IN_PROGRESS = 14
+LOADING_S, PAUSE_S = 15.0, 0.1
 NO_OFFSET = NO_EPOCH = NO_TIME = -1
 FIRST_COORDINATOR_EPOCH = 0
 ALL_DURATIONS = -1
@@ -40,9 +42,7 @@ def listed(cluster: Cluster, wanted: Filters) -> dict[str, Row]:
             duration_filter=wanted.duration_ms,
             min_version=0 if wanted.duration_ms == ALL_DURATIONS else 1,
         )
-        answer = cluster.send(request, broker_id)
-        if answer.error_code:
-            raise Failure(f"broker {broker_id}: {problem(answer.error_code)}")
+        answer = _when_loaded(cluster, request, broker_id)
         for each in answer.transaction_states:
             if wanted.pattern is None or wanted.pattern.fullmatch(each.transactional_id):
                 found[each.transactional_id] = {
@@ -54,9 +54,21 @@ def listed(cluster: Cluster, wanted: Filters) -> dict[str, Row]:
     return found
 
 
+def _when_loaded(cluster: Cluster, request: Any, broker_id: int) -> Any:
+    """The answer; a broker that has just begun to coordinate is asked again."""
+    deadline_s = time.monotonic() + LOADING_S
+    while (answer := cluster.send(request, broker_id)).error_code == COORDINATOR_LOAD_IN_PROGRESS:
+        if time.monotonic() > deadline_s:
+            break
+        time.sleep(PAUSE_S)
+    if answer.error_code:
+        raise Failure(f"broker {broker_id}: {problem(answer.error_code)}")
+    return answer
+
+
 def broker_ids(cluster: Cluster) -> list[int]:
     """Every broker of the cluster."""
-    return sorted(broker["broker_id"] for broker in cluster.admin.describe_cluster()["brokers"])
+    return sorted(broker["node_id"] for broker in cluster.describe()["brokers"])
 
 
 def described(cluster: Cluster, name: str) -> tuple[Row, list[Place]]:

@@ -27,6 +27,7 @@ from barnabas.server.cli.transaction_requests import (
 )
 from barnabas.server.core.units import parse_duration_ms
 
+PRODUCER_ID = click.IntRange(0, 2**63 - 1)
 # Kafka's; what a broker does not know of them it lists nothing for.
 STATES = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort",
           "Dead", "PrepareEpochFence")  # fmt: skip
@@ -49,7 +50,7 @@ def transactions() -> None:
 @click.option("--state", "states", multiple=True,
               type=click.Choice(STATES, case_sensitive=False),
               help="Only those in this state; may be given more than once.")  # fmt: skip
-@click.option("--producer-id", "producer_ids", type=click.IntRange(0), multiple=True,
+@click.option("--producer-id", "producer_ids", type=PRODUCER_ID, multiple=True,
               help="Only this producer's; may be given more than once.")  # fmt: skip
 @click.option("--longer-than", "duration_ms", callback=_duration_ms, metavar="DURATION",
               help="Only those that began so long ago, as in 15m.")  # fmt: skip
@@ -125,10 +126,10 @@ def describe(
 @click.option("--partition", type=click.IntRange(0), required=True, help="Which one.")
 @click.option("--start-offset", type=click.IntRange(0), metavar="N",
               help="Where the transaction begins in it, as find-hanging shows.")  # fmt: skip
-@click.option("--producer-id", type=click.IntRange(0), help="Whose transaction it is.")
-@click.option("--producer-epoch", type=click.IntRange(0),
+@click.option("--producer-id", type=PRODUCER_ID, help="Whose transaction it is.")
+@click.option("--producer-epoch", type=click.IntRange(0, 2**15 - 1),
               help="With --coordinator-epoch: asks the partition nothing first.")  # fmt: skip
-@click.option("--coordinator-epoch", type=int, help="-1 for none.")
+@click.option("--coordinator-epoch", type=click.IntRange(-1, 2**31 - 1), help="-1 for none.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @bootstrap_option
 @client_option
@@ -156,6 +157,7 @@ def abort(
     ):
         raise BadInput("--producer-epoch and --coordinator-epoch go together, with --producer-id")
     with connected(bootstrap, client_settings) as cluster:
+        _check_partition(cluster, topic, partition)
         if producer_id is None or producer_epoch is None:
             producer = _open_there(cluster, (topic, partition), start_offset, producer_id)
         else:
@@ -172,14 +174,18 @@ def abort(
     print_rows([row], columns, as_json=as_json)
 
 
+def _check_partition(cluster: Cluster, topic: str, partition: int) -> None:
+    known = sorted(each["partition_index"] for each in cluster.topic(topic)["partitions"])
+    if partition not in known:
+        raise BadInput(f"--partition: {topic} has no partition {partition}, only 0 to {known[-1]}")
+
+
 def _open_there(
     cluster: Cluster, place: Place, start_offset: int | None, producer_id: int | None
 ) -> Producer:
     """The producer whose open transaction is meant. Failure tells which there are."""
-    from barnabas.server.cli.offsets import named_places
     from barnabas.server.cli.transaction_requests import producers
 
-    named_places(cluster, (f"{place[0]}:{place[1]}",))
     found = [each for each in producers(cluster, [place]) if each.is_in_transaction]
     for each in found:
         if start_offset == each.start_offset or producer_id == each.producer_id:

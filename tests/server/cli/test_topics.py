@@ -48,6 +48,7 @@ def test_several_topics_of_which_one_is_there(run: Run) -> None:
     [
         (("create", "a/b"), 2, "'a/b' cannot name a topic"),
         (("create", "x", "--partitions", "0"), 2, "--partitions"),
+        (("create", "x", "--partitions", str(2**31)), 2, "has no room in Kafka's protocol"),
         (("create", "x", "--set", "retention"), 2, "--set: 'retention' is not NAME=VALUE"),
         (("create", "x", "--set", "retention.mss=1"), 1, "retention.mss"),
         (("create", "x", "--replication-factor", "3"), 1, "x was not created"),

@@ -156,6 +156,19 @@ def test_a_transaction_that_its_coordinator_will_end_does_not_hang(
     slow.end(commit=False)
 
 
+def test_a_coordinator_that_is_still_loading_is_asked_again(run: Run, broker: Broker) -> None:
+    fault = broker.faults.add(
+        "error", api="LIST_TRANSACTIONS", error="COORDINATOR_LOAD_IN_PROGRESS", times=2
+    )
+    assert run("transactions", "list", "--pattern", "none").code == 0
+    assert fault.hits == 2
+    broker.faults.add("error", api="LIST_TRANSACTIONS", error="CLUSTER_AUTHORIZATION_FAILED")
+    refused = run("transactions", "list")
+    assert (refused.code, refused.is_one_sentence()) == (1, True)
+    assert refused.stderr.startswith("barnabas: broker 0: ")
+    broker.faults.clear()
+
+
 def test_tables_are_for_people(run: Run, broker: Broker) -> None:
     broker.create_topic("shown")
     with transaction(broker, "to-be-shown", "shown"):
@@ -183,7 +196,7 @@ def test_tables_are_for_people(run: Run, broker: Broker) -> None:
         (
             ("abort", "wrong", "--partition", "7", "--start-offset", "0"),
             2,
-            "wrong has no partition 7",
+            "--partition: wrong has no partition 7, only 0 to 0",
         ),
         (
             ("abort", "wrong", "--partition", "0", "--start-offset", "77"),
@@ -195,6 +208,8 @@ def test_tables_are_for_people(run: Run, broker: Broker) -> None:
             1,
             "wrong 0 has no open transaction of producer 4; there are",
         ),
+        (("list", "--longer-than", "99999999999 weeks"), 2, "has no room in Kafka's protocol"),
+        (("list", "--producer-id", str(2**63)), 2, "is not in the range 0<=x<=9223372036854775807"),
         (("find-hanging", "--topic", "wrong:x"), 2, "as in orders:0,1"),
         (("find-hanging", "--topic", "wrogn"), 1, "did you mean wrong?"),
     ],
