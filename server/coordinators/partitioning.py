@@ -3,11 +3,16 @@
 from functools import lru_cache
 
 _MASK = 0x7FFFFFFF
+LONGEST_KEPT = 256
+"""Characters of a name whose hash is kept. Clients choose names, of up to 32 KB each."""
 
 
-@lru_cache(maxsize=65_536)
 def java_hash(text: str) -> int:
     """Java's `String.hashCode` without its sign bit, over UTF-16 code units."""
+    return _kept(text) if len(text) <= LONGEST_KEPT else _hash(text)
+
+
+def _hash(text: str) -> int:
     value = 0
     if text.isascii():
         for unit in text.encode():
@@ -18,6 +23,9 @@ def java_hash(text: str) -> int:
             unit = encoded[position] << 8 | encoded[position + 1]
             value = (31 * value + unit) & 0xFFFFFFFF
     return value & _MASK
+
+
+_kept = lru_cache(maxsize=65_536)(_hash)
 
 
 def partition_for(name: str, partition_count: int) -> int:

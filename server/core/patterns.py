@@ -3,6 +3,9 @@
 Python's own regular expressions go back and try again: a pattern of twenty characters can hold
 the loop for hours. Here all ways through the pattern are followed at once, character by
 character (Thompson), and where they have led from a set of places is remembered.
+
+What a pattern may cost is bounded by what is done for it, not by what it looks like: thousands of
+repetitions of nothing are short to write and leave no place behind.
 """
 
 from collections.abc import Iterable
@@ -21,8 +24,12 @@ from barnabas.server.core.pattern_syntax import (
 from barnabas.wire.compiler import Steps
 
 MOST_PLACES: Final = 2_000
-MOST_REMEMBERED: Final = 2_000
-CHARACTERS_IN_A_STEP: Final = 16
+MOST_PARTS: Final = 20_000
+"""How many parts may be built, repeated ones each time: what stands for nothing is no place."""
+MOST_REMEMBERED: Final = 100_000
+"""How many places are remembered to have been led to, those of all sets together."""
+LOOKS_IN_A_STEP: Final = 16
+"""At a place, or at a character whose way is remembered."""
 
 Places = frozenset[int]
 
@@ -34,9 +41,11 @@ class Pattern:
         # By place: what has to come there, and the places that follow.
         self._needs: list[Characters | Boundary | None] = []
         self._next: list[tuple[int, ...]] = []
+        self._parts = 0
         self._end = self._place(None)
         self._start = self._build(parse(text), self._end)
         self._led: dict[tuple[Places, str], Places] = {}
+        self._remembered = 0
 
     def matches(self, text: str) -> bool:
         """Whether the whole text matches."""
@@ -50,29 +59,35 @@ class Pattern:
     def match_in_steps(self, text: str) -> Steps[bool]:
         """The same; others may be served in between."""
         places = self._reached((self._start,), at_start=True, at_end=not text)
-        for number, character in enumerate(text):
-            if number % CHARACTERS_IN_A_STEP == 0:
+        looks = LOOKS_IN_A_STEP
+        for character in text:
+            if looks >= LOOKS_IN_A_STEP:
+                looks = 0
                 yield
-            places = self._after(places, character)
+            led = self._led.get((places, character))
+            if led is None:
+                looks += len(places)
+                led = self._after(places, character)
+            looks += 1
+            places = led
             if not places:
                 return False
         at_end = self._reached(places, at_start=not text, at_end=True)
         return self._end in at_end
 
     def _after(self, places: Places, character: str) -> Places:
-        """Where one character leads."""
-        key = (places, character)
-        led = self._led.get(key)
-        if led is None:
-            taken: list[int] = []
-            for place in places:
-                needs = self._needs[place]
-                if isinstance(needs, Characters) and needs.takes(character):
-                    taken += self._next[place]
-            led = self._reached(taken, at_start=False, at_end=False)
-            if len(self._led) >= MOST_REMEMBERED:
-                self._led.clear()
-            self._led[key] = led
+        """Where one character leads; it is remembered."""
+        taken: list[int] = []
+        for place in places:
+            needs = self._needs[place]
+            if isinstance(needs, Characters) and needs.takes(character):
+                taken += self._next[place]
+        led = self._reached(taken, at_start=False, at_end=False)
+        self._remembered += 1 + len(led)
+        if self._remembered > MOST_REMEMBERED:
+            self._led.clear()
+            self._remembered = 1 + len(led)
+        self._led[places, character] = led
         return led
 
     def _reached(self, places: Iterable[int], *, at_start: bool, at_end: bool) -> Places:
@@ -102,6 +117,9 @@ class Pattern:
 
     def _build(self, node: Node, following: int) -> int:
         """The place where the node begins, after which it goes on at `following`."""
+        self._parts += 1
+        if self._parts > MOST_PARTS:
+            raise BadPattern("it is too large")
         if isinstance(node, Sequence):
             for part in reversed(node.parts):
                 following = self._build(part, following)

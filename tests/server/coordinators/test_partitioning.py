@@ -1,8 +1,14 @@
 """Java's String.hashCode, by values that Java gives."""
 
+import sys
+
 import pytest
 
-from barnabas.server.coordinators.partitioning import java_hash, partition_for
+from barnabas.server.coordinators.partitioning import (
+    LONGEST_KEPT,
+    java_hash,
+    partition_for,
+)
 
 
 @pytest.mark.parametrize(
@@ -19,6 +25,15 @@ from barnabas.server.coordinators.partitioning import java_hash, partition_for
 )
 def test_hash_codes(text: str, expected: int) -> None:
     assert java_hash(text) == expected
+
+
+@pytest.mark.parametrize("length", [LONGEST_KEPT, LONGEST_KEPT + 1])
+def test_long_names_are_not_kept_for_ever(length: int) -> None:
+    """A request may ask for thousands of 32 KB each."""
+    name = "x" * length
+    before = sys.getrefcount(name)
+    assert java_hash(name) == java_hash("x" * length)
+    assert (sys.getrefcount(name) > before) is (length <= LONGEST_KEPT)
 
 
 def test_groups_spread_over_the_partitions() -> None:

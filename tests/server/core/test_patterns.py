@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.server.core.pattern_syntax import BadPattern
-from barnabas.server.core.patterns import Pattern
+from barnabas.server.core.patterns import MOST_REMEMBERED, Pattern
 
 TEXTS = ("", "a", "b", "ab", "aab", "abab", "A", "a.b", "a-1", "app-42", "x\ny", "ä", "_", "]", "{")
 PATTERNS = (
@@ -57,4 +57,20 @@ def test_no_pattern_takes_for_ever() -> None:  # as trying one way after the oth
 
 
 def test_others_are_served_while_a_long_text_is_looked_at() -> None:
-    assert sum(1 for _ in Pattern("a*").match_in_steps("a" * 1_600)) == 100
+    assert sum(1 for _ in Pattern("a*").match_in_steps("a" * 1_600)) >= 100
+
+
+def test_and_while_a_character_leads_to_many_places() -> None:
+    assert sum(1 for _ in Pattern("(a?){600}").match_in_steps("a" * 100)) >= 100
+
+
+@pytest.mark.parametrize("nothing", ["()", "(?:)", "(?i)", "(|)", "(()())"])
+def test_nothing_many_times_over_is_not_done_each_time(nothing: str) -> None:
+    with pytest.raises(BadPattern):
+        Pattern(f"(({nothing}{{1000}}){{1000}}){{1000}}")
+
+
+def test_what_is_remembered_is_bounded_by_its_size() -> None:
+    made = Pattern("(.*a.{100})*")
+    made.matches("".join("ab"[number * number % 7 % 2] for number in range(3_000)))
+    assert sum(1 + len(places) for places in made._led.values()) <= MOST_REMEMBERED
