@@ -119,21 +119,23 @@ class TransactionCoordinator:
         await self.leadership.stop()
         for timer in self._timers.values():
             timer.cancel()
+        if "_services" in self.__dict__:
+            self._services.expiry.stop()
         tasks = [
             entry.markers
             for shard in self.shards
             for entry in shard.entries.values()
             if entry.markers is not None
         ]
+        for shard in self.shards:
+            shard.resuming.stop()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        if "_services" in self.__dict__:
-            self._services.expiry.stop()
 
     def _look_for_timed_out(self) -> None:
         if any(shard.ongoing for shard in self.shards.active()):
-            self._services.expiry.abort_timed_out(self.shards.active())
+            self._services.expiry.abort_timed_out(self.shards.active)
 
     def _look_for_expired(self) -> None:
         if any(shard.entries for shard in self.shards.active()):

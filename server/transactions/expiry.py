@@ -9,11 +9,11 @@ after it was last heard of. Its tombstone comes first; a producer that uses it m
 to come again.
 """
 
-import time
 from collections.abc import Callable, Iterable, Iterator
 
 from barnabas.server.coordinators.writer import KeyAndValue, Writer
-from barnabas.server.core.clock import Clock, Timer
+from barnabas.server.core.clock import Clock
+from barnabas.server.core.slices import Slices
 from barnabas.server.observing.logs import Log
 from barnabas.server.settings.config import BrokerConfig
 from barnabas.server.transactions.ending import Ending
@@ -24,7 +24,6 @@ from barnabas.server.transactions.states import IDLE, TransactionEvent, next_sta
 from barnabas.server.transactions.transaction import TransactionEntry
 from barnabas.wire.error_codes import ErrorCode
 
-SLICE_MS = 4.0
 TOMBSTONES_TOGETHER = 500
 Shards = Callable[[], Iterable[TransactionShard]]
 
@@ -47,22 +46,31 @@ class Expiry:
         self._ending = ending
         self._counts = counts
         self._log = log
-        self._slice_timer: Timer | None = None
+        self._aborting = Slices()
+        self._expiring = Slices()
 
     def stop(self) -> None:
-        """Look at no more ids."""
-        if self._slice_timer is not None:
-            self._slice_timer.cancel()
+        """Look at no more of them."""
+        self._aborting.stop()
+        self._expiring.stop()
 
     # Transactions.
 
-    def abort_timed_out(self, shards: Iterable[TransactionShard]) -> None:
-        """Abort what has been open for longer than its producer asked for."""
-        now_ms = self._clock.monotonic_ms()
+    def abort_timed_out(self, shards: Shards) -> None:
+        """Abort what has been open for longer than its producer asked for.
+
+        Unless that is still being done: thousands of producers may have died at once.
+        """
+        if not self._aborting.is_busy:
+            self._aborting.begin(self._timed_out(shards()))
+
+    def _timed_out(self, shards: Iterable[TransactionShard]) -> Iterator[None]:
         for shard in shards:
             for entry in tuple(shard.ongoing.values()):
-                if entry.pending is None and entry.deadline_ms < now_ms:
+                is_over = entry.deadline_ms < self._clock.monotonic_ms()
+                if is_over and entry.pending is None and shard.is_active:
                     self._abort(shard, entry)
+                yield
 
     def _abort(self, shard: TransactionShard, entry: TransactionEntry) -> None:
         name = entry.transaction.transactional_id
@@ -83,17 +91,8 @@ class Expiry:
 
     def expire_ids(self, shards: Shards) -> None:
         """Forget the ids that nobody uses, unless that is still being done."""
-        if self._slice_timer is None:
-            self._expire_some(self._parts(shards()))
-
-    def _expire_some(self, parts: Iterator[None]) -> None:
-        """Go on for a few milliseconds, then let others run, until all were seen."""
-        self._slice_timer = None
-        slice_ends_ms = time.monotonic() * 1000 + SLICE_MS
-        for _ in parts:
-            if time.monotonic() * 1000 > slice_ends_ms:
-                self._slice_timer = self._clock.call_later(1, lambda: self._expire_some(parts))
-                return
+        if not self._expiring.is_busy:
+            self._expiring.begin(self._parts(shards()))
 
     def _parts(self, shards: Iterable[TransactionShard]) -> Iterator[None]:
         for shard in shards:

@@ -1,6 +1,6 @@
 """What serves transactions, built together when the first request or record needs it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 from barnabas.server.coordinators.topic import CoordinatedTopic
 from barnabas.server.coordinators.writer import Flush, Writer
@@ -74,10 +74,11 @@ class Services:
     def loaded(self, shard: TransactionShard) -> None:
         """Go on with what was under way when the log ended."""
         now_ms = self._clock.now_ms()
+        prepared = []
         for name, entry in shard.entries.items():
             transaction = entry.transaction
             if transaction.state in PREPARED:
-                self.ending.resume(shard, entry)
+                prepared.append(entry)
             elif transaction.state is TransactionState.ONGOING:
                 left_ms = transaction.start_ms + transaction.timeout_ms - now_ms
                 left_ms = max(0, min(left_ms, transaction.timeout_ms))
@@ -85,6 +86,15 @@ class Services:
                 shard.ongoing[name] = entry
         if shard.skipped:
             self._log.warn("records were skipped", partition=shard.index, records=shard.skipped)
+        shard.resuming.begin(self._resume(shard, prepared))
+
+    def _resume(
+        self, shard: TransactionShard, prepared: Iterable[TransactionEntry]
+    ) -> Iterator[None]:
+        """Carry the prepared ends out; until one's turn has come, nothing else can happen to it."""
+        for entry in prepared:
+            self.ending.resume(shard, entry)
+            yield
 
 
 def _decoded(name: str, value: bytes) -> Transaction:

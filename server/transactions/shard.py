@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.server.coordinators.shards import Shard
 from barnabas.server.coordinators.topic import LOG_ERRORS, CoordinatedTopic
+from barnabas.server.core.slices import Slices
 from barnabas.server.core.topic_names import TRANSACTION_TOPIC
 from barnabas.server.replication.partition import Partition
 from barnabas.server.settings.config import BrokerConfig
@@ -55,6 +56,8 @@ class TransactionShard(Shard):
         self.entries: dict[str, TransactionEntry] = {}
         self.ongoing: dict[str, TransactionEntry] = {}
         self.skipped = 0
+        self.resuming = Slices()
+        """What goes on with ends that were prepared when the shard was loaded."""
 
     @property
     def count(self) -> int:
@@ -74,6 +77,7 @@ class TransactionShard(Shard):
     def retire(self) -> None:
         """Forget the transactional ids; whoever leads next goes on with them."""
         entries, self.entries, self.ongoing, self.skipped = self.entries, {}, {}, 0
+        self.resuming.stop()
         for entry in entries.values():
             if entry.markers is not None:
                 entry.markers.cancel()

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.server.core import slices
 from barnabas.server.transactions.transaction import (
     TRANSACTIONS_V1,
     TRANSACTIONS_V2,
@@ -297,6 +298,29 @@ def test_a_prepared_end_is_carried_out_wherever_it_is_loaded(
     assert ended.coordinator_epoch == 2
     assert [each.coordinator_epoch for each in coordinated.markers.begun] == [1, 2]
     assert producer.add() is producer.end() is NONE
+
+
+@pytest.mark.parametrize("is_led", [True, False])
+def test_ends_prepared_by_the_thousand_are_carried_out_a_few_at_a_time(
+    coordinated: World, monkeypatch: pytest.MonkeyPatch, is_led: bool
+) -> None:
+    made = [Producer(coordinated, f"t{number}") for number in range(5)]
+    coordinated.markers.holds = True
+    for producer in made:
+        assert producer.init() is producer.add(A) is producer.end() is NONE
+    monkeypatch.setattr(slices, "SLICE_MS", -1.0)  # each is a slice of its own
+    coordinated.markers.begun.clear()
+    coordinated.reload()
+    for producer in made:  # whether its turn has come or not
+        assert producer.add() is producer.init() is ErrorCode.CONCURRENT_TRANSACTIONS
+    if not is_led:
+        coordinated.reload()
+        coordinated.leadership.resigned(0)
+    coordinated.markers.release()
+    coordinated.settle()
+    assert {ended.transactional_id for ended in coordinated.markers.written} == (
+        {producer.name for producer in made} if is_led else set()
+    )
 
 
 def test_everything_is_known_after_loading(coordinated: World) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from barnabas.server.core import slices
 from barnabas.server.transactions.transaction import TRANSACTIONS_V1, TRANSACTIONS_V2
 from barnabas.wire.error_codes import ErrorCode
 
@@ -116,6 +117,25 @@ def test_an_abort_that_cannot_be_written_is_tried_again(coordinated: World) -> N
     refuse_writes(coordinated, False)
     coordinated.advance("10 s")
     assert producer.state.state.text == "CompleteAbort"
+
+
+def test_thousands_that_time_out_together_hold_nobody_up(
+    coordinated: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slices, "SLICE_MS", -1.0)  # each is a slice of its own
+    for number in range(5):
+        opened(coordinated, f"t{number}")
+    open_then: list[int] = []
+
+    def advance() -> None:
+        coordinated.clock.advance("70 s")
+        open_then.append(len(next(iter(coordinated.transactions.shards)).ongoing))
+
+    coordinated.call(advance)
+    assert open_then == [4]
+    states_then = [each.state.text for each in coordinated.transactions.all_transactions()]
+    assert states_then == ["CompleteAbort"] * 5
+    assert coordinated.transactions.counts.timed_out == 5
 
 
 # Transactional ids.
