@@ -177,6 +177,17 @@ def test_an_id_that_nobody_uses_is_forgotten(broker: barnabas.Broker) -> None:
     assert anew.producer_id > known.producer_id
 
 
+def test_a_crash_ends_no_transaction(broker: barnabas.Broker) -> None:
+    producer = begun(broker)
+    broker.kill()
+    broker.start()
+    assert broker.transactions.wait_for("payer", "Ongoing").partitions == (("paid", 0),)
+    producer.produce("paid", b"3 coins", partition=0)
+    producer.commit_transaction(PATIENCE_S)
+    broker.transactions.wait_for("payer", "CompleteCommit")
+    assert read(broker) == ([b"9 coins", b"3 coins"], True)
+
+
 def test_a_snapshot_holds_the_open_transaction(broker: barnabas.Broker, tmp_path: Path) -> None:
     # Plan: it is taken in the middle of a transaction, which commits nonetheless. Back there, the
     # transaction is open again, and nobody will ever commit it: its time ends it.
