@@ -15,17 +15,29 @@ UPGRADE, SAFE_DOWNGRADE = 1, 2
 PATIENCE_SECONDS = 20.0
 
 
+def has_transaction_version(address: str) -> bool:
+    """Whether the broker has the feature; Apache Kafka 3.9.1 with ZooKeeper has none."""
+    return FEATURE in {feature.name for feature in _features(address).supported_features}
+
+
 def finalized_transaction_version(address: str) -> int:
-    """What clients are told; 0 where the broker has no such feature."""
-    request = ApiVersionsRequest(client_software_name="tests", client_software_version="1")
-    answer = _ask(address, request, 3)
-    levels = {feature.name: feature.max_version_level for feature in answer.finalized_features}
+    """What clients are told; 0 where nothing is finalized."""
+    finalized = _features(address).finalized_features
+    levels = {feature.name: feature.max_version_level for feature in finalized}
     return int(levels.get(FEATURE, 0))
+
+
+def _features(address: str) -> Any:
+    request = ApiVersionsRequest(client_software_name="tests", client_software_version="1")
+    return _ask(address, request, 4)
 
 
 def set_transaction_version(address: str, version: int) -> None:
     """Raise or lower the feature and wait until clients are told so."""
-    kind = UPGRADE if version > finalized_transaction_version(address) else SAFE_DOWNGRADE
+    before = finalized_transaction_version(address)
+    if before == version:
+        return
+    kind = UPGRADE if version > before else SAFE_DOWNGRADE
     update = FeatureUpdateKey(feature=FEATURE, max_version_level=version, upgrade_type=kind)
     answer = _ask(address, UpdateFeaturesRequest(feature_updates=[update]), 1)
     assert answer.error_code == 0, answer

@@ -14,7 +14,7 @@ from broker_admin import BrokerAdmin, unique_name
 from client_builds import Family
 from clients import ClientPool, wait_until
 from families import FAMILIES, JAVA_NEWEST, LIBRDKAFKA
-from features import finalized_transaction_version, set_transaction_version
+from features import has_transaction_version, set_transaction_version
 from records import Comparable, comparable, series
 from transactors import Refused, Transactor, transactor
 
@@ -38,6 +38,7 @@ KINDS |= {
     for family in TRANSACTIONAL
     if "transactions v2" not in family.lacks
 }
+KINDS[f"{JAVA_NEWEST.name}-tv0"] = Kind(JAVA_NEWEST, 0)
 
 
 @pytest.fixture(params=KINDS.values(), ids=KINDS)
@@ -47,7 +48,7 @@ def family(request: pytest.FixtureRequest, broker_address: str) -> Family:
     Apache Kafka 3.9.1 with ZooKeeper, against which these tests are proved, has no features.
     """
     kind: Kind = request.param
-    if finalized_transaction_version(broker_address) not in (0, kind.version):
+    if has_transaction_version(broker_address):
         set_transaction_version(broker_address, kind.version)
     return kind.family
 
