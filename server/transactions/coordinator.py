@@ -134,6 +134,8 @@ class TransactionCoordinator:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _look_for_timed_out(self) -> None:
+        if "_services" in self.__dict__:
+            self._services.expiry.watch_date()
         if any(shard.ongoing for shard in self.shards.active()):
             self._services.expiry.abort_timed_out(self.shards.active)
 

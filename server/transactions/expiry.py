@@ -5,8 +5,8 @@ counted by the clock that no change of the date moves; after the coordinator mov
 left by the date, at most the whole timeout.
 
 A transactional id without an open transaction is forgotten `transactional.id.expiration.ms`
-after it was last heard of. Its tombstone comes first; a producer that uses it meanwhile is told
-to come again.
+after it was last heard of; a date that is set forward does not bring that nearer. Its tombstone
+comes first; a producer that uses it meanwhile is told to come again.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -22,6 +22,7 @@ from barnabas.server.transactions.records import encode_key
 from barnabas.server.transactions.shard import TransactionShard
 from barnabas.server.transactions.states import IDLE, TransactionEvent, next_state
 from barnabas.server.transactions.transaction import TransactionEntry
+from barnabas.storage.manager.steady_date import SteadyDate
 from barnabas.wire.error_codes import ErrorCode
 
 TOMBSTONES_TOGETHER = 500
@@ -48,11 +49,16 @@ class Expiry:
         self._log = log
         self._aborting = Slices()
         self._expiring = Slices()
+        self._date = SteadyDate()
 
     def stop(self) -> None:
         """Look at no more of them."""
         self._aborting.stop()
         self._expiring.stop()
+
+    def watch_date(self) -> None:
+        """See whether the date has been set; to be called often."""
+        self._date.watch(self._clock.now_ms(), self._clock.monotonic_ms())
 
     # Transactions.
 
@@ -104,7 +110,11 @@ class Expiry:
 
     def _expire(self, shard: TransactionShard, names: Iterable[str]) -> None:
         """Bury those of the ids that have expired, in one batch."""
-        since_ms = self._clock.now_ms() - self._config.transactional_id_expiration_ms
+        silence_ms = self._config.transactional_id_expiration_ms
+        now_ms = self._date.before_jumps(
+            self._clock.now_ms(), self._clock.monotonic_ms(), silence_ms
+        )
+        since_ms = now_ms - silence_ms
         expired: dict[str, TransactionEntry] = {}
         for name in names:
             entry = shard.entries.get(name)

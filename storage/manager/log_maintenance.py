@@ -33,6 +33,7 @@ from barnabas.storage.manager.disk_work import DiskWork
 from barnabas.storage.manager.flusher import Flusher
 from barnabas.storage.manager.managed_log import ManagedLog, partition_of
 from barnabas.storage.manager.retention import count_above_size, count_below_start, count_expired
+from barnabas.storage.manager.steady_date import SteadyDate
 from barnabas.storage.manager.sweeps import LOOK, LOOK_INSIDE, WAIT, Task, Tasks
 from barnabas.storage.manager.unlinking import Unlinking
 
@@ -70,6 +71,7 @@ class LogMaintenance:
         self._syncing_names: set[DataDirectory] = set()
         self._syncing_topic_ids: set[DataDirectory] = set()
         self._unlinking = Unlinking(disk_work)
+        self._date = SteadyDate()
         self._now_ms = 0
         """What the wall clock said at the last pass: it may have been set since a sweep began."""
         tasks = [
@@ -100,6 +102,7 @@ class LogMaintenance:
         self._retry()
         self._flusher.retry()
         self._now_ms = now_ms
+        self._date.watch(now_ms, monotonic_ms)
         self._tasks.run(monotonic_ms, self._config.slice_calls)
         self._scheduler.run(now_ms, monotonic_ms)
         return max(monotonic_ms, min(self._tasks.due_ms, self._scheduler.due_ms))
@@ -224,7 +227,13 @@ class LogMaintenance:
     def _sweep_producers(self) -> Iterator[int]:
         for log in self._logs():
             with _said(log, "its producers"):
-                log.remove_expired_producers(self._now_ms)
+                log.remove_expired_producers(
+                    self._date.before_jumps(
+                        self._now_ms,
+                        log.data_directory.monotonic_ms,
+                        log.producer_id_expiration_ms,
+                    )
+                )
             yield LOOK
 
     # --- deletion ----------------------------------------------------------------------

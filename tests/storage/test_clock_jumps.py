@@ -110,3 +110,23 @@ def test_idle_producers_are_forgotten(jumped: JumpedManager) -> None:
     assert log.producer_entries()
     jumped.pass_minutes(60)
     assert not log.producer_entries()
+
+
+@pytest.mark.parametrize("jump_ms", [-DAY_MS, DAY_MS], ids=["back", "forward"])
+@pytest.mark.parametrize("is_undone", [False, True])
+def test_producers_are_not_forgotten_before_their_time(
+    tmp_path: Path, jump_ms: int, is_undone: bool
+) -> None:
+    """What they were last heard of at is a date from before the jump."""
+    made = JumpedManager(tmp_path, 0)
+    log = made.log()
+    log.expire_producers_after(HOUR_MS)
+    append(log, b"x", timestamp=made.now_ms, sequence=0)
+    made.jumped_ms = jump_ms
+    made.pass_minutes(25)
+    made.jumped_ms = 0 if is_undone else jump_ms
+    made.pass_minutes(25)
+    assert log.producer_entries()
+    made.pass_minutes(60 + DAY_MS // 60_000)
+    assert not log.producer_entries()
+    made.manager.close()

@@ -164,6 +164,21 @@ def test_an_id_that_nobody_uses_is_forgotten(coordinated: World) -> None:
     assert idle.producer.producer_epoch == 0
 
 
+@pytest.mark.parametrize("jump", ["-1 day", "1 day"])
+def test_no_change_of_the_date_makes_an_id_expire_early(coordinated: World, jump: str) -> None:
+    Producer(coordinated).init()
+    for day in range(6):
+        coordinated.advance("1 day")
+        if day == 3:
+            coordinated.clock.jump(jump)
+    coordinated.advance("22 hours")
+    assert len(list(coordinated.transactions.all_transactions())) == 1
+    for _ in range(4):
+        coordinated.advance("1 day")
+    coordinated.advance("3 hours")
+    assert not list(coordinated.transactions.all_transactions())
+
+
 def test_ids_with_a_transaction_do_not_expire(coordinated: World) -> None:
     coordinated.config.transactional_id_expiration_ms = 1_000
     opened(coordinated, "open", timeout_ms=900_000)
