@@ -13,7 +13,6 @@ the outcome of one that was parked is given to `Connection.resume`.
 import asyncio
 from collections.abc import Callable, Coroutine
 from functools import partial
-from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Final
 
 from barnabas.server.core.collector import without_full_collections
@@ -109,7 +108,7 @@ class Dispatcher:
             return (yield from self._answer_slices(route, context, request, result.steps))
         if isinstance(result, Message):
             return (yield from self._answer_in_steps(route, context, request, result))
-        if isinstance(result, CoroutineType):
+        if isinstance(result, Coroutine):
             result = without_full_collections(result)
         return self._outcome_of(route, context, request, result)
 
@@ -176,9 +175,9 @@ class Dispatcher:
         if isinstance(result, Sliced):
             slices = self._answer_slices(route, context, request, result.steps)
             return self._begin(route, context, slices)
-        if isinstance(result, CoroutineType):
-            return self._start(route, context, request, result)
-        return self._let_go(context, request, result if isinstance(result, Close) else None)
+        if result is None or isinstance(result, Close):
+            return self._let_go(context, request, result)
+        return self._start(route, context, request, result)
 
     def _wait_for(
         self, route: Route, context: RequestContext, request: Message, result: Deferred[Any]
