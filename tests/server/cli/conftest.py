@@ -32,9 +32,14 @@ Run = Callable[..., Outcome]
 @pytest.fixture
 def run(broker: Broker) -> Run:
     """Run a command in this process."""
+    return run_at(broker.bootstrap_servers)
+
+
+def run_at(bootstrap: str) -> Run:
+    """What runs a command in this process, for a broker at an address."""
 
     def invoke(*arguments: str, stdin: str | bytes = "") -> Outcome:
-        runner = CliRunner(env={"BARNABAS_BOOTSTRAP": broker.bootstrap_servers})
+        runner = CliRunner(env={"BARNABAS_BOOTSTRAP": bootstrap})
         result = runner.invoke(main, list(arguments), input=stdin)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
