@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -37,7 +36,7 @@ def observe_groups(groups: GroupCoordinator, metrics: Metrics) -> None:
     """Show them; everything is counted when it is asked for."""
 
     def in_state(name: str) -> int:
-        return Counter(group.state.value for group in groups.all_groups())[name]
+        return sum(1 for group in groups.all_groups() if group.state.value == name)
 
     def group_count() -> int:
         return sum(1 for _ in groups.all_groups())
