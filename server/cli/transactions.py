@@ -101,7 +101,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 def describe(
     names: tuple[str, ...], bootstrap: str, client_settings: tuple[str, ...], as_json: bool
 ) -> None:
-    """Show the producers of transactional ids, and the partitions of open transactions.
+    """Show transactional ids: state, producer, partitions.
 
     \b
     barnabas transactions describe billing-1
@@ -139,10 +139,10 @@ def abort(
     producer_epoch: int | None, coordinator_epoch: int | None, yes: bool, bootstrap: str,
     client_settings: tuple[str, ...], as_json: bool,
 ) -> None:  # fmt: skip
-    """Abort a transaction in one partition, without its coordinator; asks first on a terminal.
+    """Abort a transaction in one partition; asks first on a terminal.
 
-    This is for transactions that hang. One that a coordinator may still commit would be aborted
-    here and committed elsewhere.
+    This is for transactions that hang: the coordinator is not asked. One that it may still commit
+    would be aborted here and committed elsewhere.
 
     \b
     barnabas transactions abort orders --partition 0 --start-offset 1500
@@ -214,9 +214,10 @@ def find_hanging(
     topics: tuple[str, ...], timeout_ms: float, bootstrap: str,
     client_settings: tuple[str, ...], as_json: bool,
 ) -> None:  # fmt: skip
-    """Find transactions that are open in a partition and that no coordinator will ever end.
+    """Find transactions that no coordinator will ever end.
 
-    Readers of committed records wait before them. `barnabas transactions abort` ends one.
+    They are open in a partition, and readers of committed records wait before them.
+    `barnabas transactions abort` ends one.
 
     \b
     barnabas transactions find-hanging
