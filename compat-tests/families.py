@@ -13,16 +13,22 @@ from client_builds import (
 )
 
 NO_V2 = {"transactions v2": "the client does not know them yet"}
+UNSTABLE = {"stable offsets": "it does not ask for stable offsets only, or joins no group"}
+# What a client cannot do after a record was refused in a transaction, against any broker.
+SEQUENCES = {"refused record": "its sequences go on where the aborted transaction was refused"}
+PURGED = {"refused record": "what is sent after such an abort may be purged with it"}
+RECURSIVE = {"refused record": "a batch that is split record by record overflows its stack"}
 LIBRDKAFKA = python_family(
-    "librdkafka", {"sticky": "librdkafka has the cooperative kind of sticky only"} | NO_V2
+    "librdkafka", {"sticky": "librdkafka has the cooperative kind of sticky only"} | NO_V2 | PURGED
 )
-KAFKA_PYTHON = python_family("kafka-python", NO_V2)
+KAFKA_PYTHON = python_family("kafka-python", NO_V2 | SEQUENCES)
 AIOKAFKA = python_family(
-    "aiokafka", {"cooperative-sticky": "aiokafka knows the eager protocol only"} | NO_V2
+    "aiokafka",
+    {"cooperative-sticky": "aiokafka knows the eager protocol only"} | NO_V2 | SEQUENCES | UNSTABLE,
 )
 JAVA_NEWEST = java_family("4.4.0", "era-2.5")
-JAVA_LAST_WITH_ZOOKEEPER = java_family("3.9.1", "era-2.5", NO_V2)
-JAVA_LAST_OF_2 = java_family("2.8.2", "era-2.5", NO_V2)
+JAVA_LAST_WITH_ZOOKEEPER = java_family("3.9.1", "era-2.5", NO_V2 | RECURSIVE)
+JAVA_LAST_OF_2 = java_family("2.8.2", "era-2.5", NO_V2 | RECURSIVE)
 FRANZ_GO = go_family("franz-go")
 SARAMA = go_family(
     "sarama",
@@ -31,7 +37,8 @@ SARAMA = go_family(
         "regex": "sarama subscribes by name only",
         "seek": "sarama cannot move a claim that is being read",
     }
-    | NO_V2,
+    | NO_V2
+    | UNSTABLE,
 )
 KAFKA_GO = go_family(
     "kafka-go",
@@ -58,7 +65,8 @@ KAFKAJS = node_family(
         "static": "kafkajs has no static members",
         "regex": "kafkajs resolves a regular expression once, when it subscribes",
     }
-    | NO_V2,
+    | NO_V2
+    | UNSTABLE,
     assignor="roundrobin",
 )
 

@@ -7,16 +7,17 @@ know transactions v2 are tried with it and without it (`transaction.version` 2 a
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pytest
 from broker_admin import BrokerAdmin, unique_name
-from client_builds import Family
+from client_builds import Family, skip_where_lacking
 from clients import ClientPool, wait_until
 from families import FAMILIES, JAVA_NEWEST, LIBRDKAFKA
 from features import has_transaction_version, set_transaction_version
 from records import Comparable, comparable, series
-from transactors import Refused, Transactor, transactor
+from transactors import OffsetHolder, Refused, Transactor, transactor
 
 ISOLATIONS = ("read_committed", "read_uncommitted")
 END = "end"
@@ -210,6 +211,50 @@ def test_what_a_killed_producer_left_open_is_aborted_by_the_next_of_its_id(
         next_producer.send(topic, 3, "kept")
         next_producer.commit()
     reader.check(topic, series("kept", 3), series("lost", 4) + series("kept", 3))
+
+
+def test_a_transaction_with_a_record_that_is_refused_is_aborted_and_the_producer_goes_on(
+    family: Family, clients: ClientPool, broker_admin: BrokerAdmin, reader: Reader
+) -> None:
+    skip_where_lacking(family, "refused record")
+    topic = broker_admin.create_topic("small", config={"max.message.bytes": "400"})
+    with transactor(clients, family, unique_name("refused")) as producer:
+        producer.init()
+        producer.begin()
+        producer.send(topic, 1, "lost")
+        with pytest.raises(Refused):
+            producer.send(topic, 14, "too-large")
+        producer.abort()
+        for number in range(2):
+            producer.begin()
+            producer.send(topic, 1, f"kept{number}")
+            producer.commit()
+    clients.run(LIBRDKAFKA, "produce", topic=topic, partition=0, count=1, prefix=END)
+    assert reader.read(topic, "read_committed", 2) == series("kept0", 1) + series("kept1", 1)
+
+
+@pytest.mark.parametrize("commit", [True, False], ids=["committed", "aborted"])
+def test_a_member_waits_for_offsets_that_a_transaction_still_holds(
+    commit: bool, family: Family, clients: ClientPool, broker_admin: BrokerAdmin, topic: str
+) -> None:
+    """UNSTABLE_OFFSET_COMMIT: it begins behind them or at the start, not before it knows."""
+    skip_where_lacking(family, "stable offsets")
+    target, group = broker_admin.create_topic("target"), unique_name("unstable")
+    clients.run(LIBRDKAFKA, "produce", topic=topic, partition=0, count=6)
+    holder = OffsetHolder(clients.bootstrap, group)
+    holder.send(topic, 4)
+    with ThreadPoolExecutor(1) as threads:
+        count = 2 if commit else 6
+        transformed = threads.submit(
+            clients.run, family, "transform", transactional_id=group, topic=topic, to=target,
+            group=group, count=count, batch=2,
+        )  # fmt: skip
+        wait_until(lambda: holder.is_awaited(), "a member of the group")
+        assert broker_admin.end_offset(target) == 0
+        holder.end(commit=commit)
+        events = transformed.result()
+    assert _positions_of(events, topic) == 6
+    assert broker_admin.committed(group) == {(topic, 0): 6}
 
 
 def test_records_are_transformed_exactly_once_with_their_offsets(

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from client_builds import Family
-from clients import ClientPool, Event, Program, command_line, wait_until
+from clients import PATIENCE_SECONDS, ClientPool, Event, Program, command_line, wait_until
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 
 class Refused(Exception):
@@ -75,3 +77,34 @@ def transactor(
         program.close()
         raise
     clients.give_back(program)
+
+
+class OffsetHolder:
+    """A transaction that has committed a group's offsets and has not ended."""
+
+    def __init__(self, bootstrap: str, group: str) -> None:
+        self._admin = AdminClient({"bootstrap.servers": bootstrap})
+        self._group = group
+        settings = {"bootstrap.servers": bootstrap, "log_level": 0}
+        self._consumer = Consumer(settings | {"group.id": group})
+        self._producer = Producer(settings | {"transactional.id": f"holder-{group}"})
+        self._producer.init_transactions(PATIENCE_SECONDS)
+
+    def send(self, topic: str, offset: int) -> None:
+        """Begin a transaction and commit the offset of the first partition in it."""
+        self._producer.begin_transaction()
+        position = [TopicPartition(topic, 0, offset)]
+        group = self._consumer.consumer_group_metadata()
+        self._producer.send_offsets_to_transaction(position, group, PATIENCE_SECONDS)
+
+    def is_awaited(self) -> bool:
+        """Whether a member of the group has its assignment, so that it has to ask for offsets."""
+        asked = self._admin.describe_consumer_groups([self._group])
+        group = asked[self._group].result(PATIENCE_SECONDS)
+        return any(member.assignment.topic_partitions for member in group.members)
+
+    def end(self, *, commit: bool) -> None:
+        """End the transaction."""
+        end = self._producer.commit_transaction if commit else self._producer.abort_transaction
+        end(PATIENCE_SECONDS)
+        self._consumer.close()
