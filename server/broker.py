@@ -8,14 +8,13 @@ Nothing is global: two brokers in one process share no state but what they are g
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 from barnabas.server.cluster.controller import Controller
 from barnabas.server.cluster.features import Features
 from barnabas.server.cluster.membership import Membership, advertised
 from barnabas.server.cluster.metadata import ClusterMetadata
-from barnabas.server.cluster.observe import observe_cluster
 from barnabas.server.cluster.producer_ids import ProducerIdPool
 from barnabas.server.cluster.registry_store import Opener, RegistryStore, choose_store
 from barnabas.server.cluster.strays import stray_finder
@@ -29,12 +28,10 @@ from barnabas.server.disks.log_keeper import LogKeeper, log_manager_config
 from barnabas.server.disks.opening import lock_disks, make_disks, open_disks
 from barnabas.server.dispatch import Dispatcher
 from barnabas.server.groups.coordinator import GroupCoordinator
-from barnabas.server.groups.observe import observe_groups
 from barnabas.server.handlers import HANDLERS
 from barnabas.server.network.connection import Connection
 from barnabas.server.network.listener import Listener, Population
 from barnabas.server.network.listening import bind_listeners, limits_of
-from barnabas.server.network.observe import observe_connections
 from barnabas.server.observing.logs import Logs
 from barnabas.server.observing.metrics import Metrics
 from barnabas.server.observing.scrape import serve_observations
@@ -46,15 +43,12 @@ from barnabas.server.registry.znodes.journal import JournalCorrupt
 from barnabas.server.registry.znodes.store import ZnodeError
 from barnabas.server.replication.fetch_sessions import FetchSessions
 from barnabas.server.replication.hosting import Hosting
-from barnabas.server.replication.observe import (
-    observe_logs,
-    observe_replicas,
-    observe_sessions,
-)
 from barnabas.server.replication.replicas import Replicas
 from barnabas.server.requests.access import AllowEverything, Authorizer
 from barnabas.server.requests.metrics import RequestMeter
-from barnabas.server.requests.observe import observe_requests, observe_waits
+from barnabas.server.requests.observe import observe_requests
+from barnabas.server.requests.observe_services import observe_services
+from barnabas.server.requests.transaction_parts import TransactionParts
 from barnabas.server.routes import Routes
 from barnabas.server.settings.changes.live import LiveSettings
 from barnabas.server.settings.changes.log_levels import LogLevels
@@ -62,16 +56,12 @@ from barnabas.server.settings.changes.services import SettingsServices
 from barnabas.server.settings.changes.topic_settings import TopicSettings
 from barnabas.server.settings.config import BrokerConfig
 from barnabas.server.transactions.coordinator import TransactionCoordinator
-from barnabas.server.transactions.observe import observe_late_transactions, observe_transactions
 from barnabas.server.unsupported import refuse_unsupported
 from barnabas.storage.manager.managed_log import ManagedLog
 
 if TYPE_CHECKING:
     from barnabas.server.observing.http import HttpServer
-    from barnabas.server.peers.peers import Peers
     from barnabas.server.transactions.marker_log import LocalMarkers
-    from barnabas.server.transactions.markers import MarkerSender
-    from barnabas.server.transactions.other_coordinators import OtherCoordinators
     from barnabas.server.transactions.verification import Verifier
 
 __all__ = ["Broker", "StartFailed"]
@@ -129,7 +119,9 @@ class Broker:
         # Set when the broker cannot go on, with the reason.
         self.failed: asyncio.Future[str] = loop.create_future()
         self.is_serving = False
-        self._stops_asking: list[Callable[[], object]] = []
+        self.transaction_parts = TransactionParts(
+            self, self.dispatcher, self.logs.room("transactions")
+        )
         self.http: HttpServer | None = None
         self._shared_ensemble = ensemble
         self._registry_store: RegistryStore | None = None
@@ -265,7 +257,7 @@ class Broker:
         self.producer_ids = ProducerIdPool(registry.producer_ids, self.broker_id)
         self.transactions = TransactionCoordinator(
             self.config, self.clock, self.metadata, self.produces, self.fetches, self.disks.flush,
-            lambda: self.markers, self.producer_ids.take,
+            lambda: self.transaction_parts.markers, self.producer_ids.take,
             lambda: self.features.transaction_version, self.logs.room("transactions"),
         )  # fmt: skip
         self.coordinators.add(self.transactions.leadership)
@@ -291,87 +283,22 @@ class Broker:
         found = (self.replicas.find(topic, each.index) for each in info.partitions)
         return [partition.log for partition in found if partition is not None]
 
-    @cached_property
+    @property
     def local_markers(self) -> "LocalMarkers":
-        """What writes transaction markers here; made when the first one is to be written."""
-        from barnabas.server.transactions.marker_log import LocalMarkers
+        """What writes transaction markers here."""
+        return self.transaction_parts.local_markers
 
-        return LocalMarkers(
-            self.replicas, self.clock, self.produces, self.fetches, self.disks.flush,
-            self.groups.end_transaction, lambda: self.config.request_timeout_ms, self.turns,
-            self.logs.room("transactions"),
-        )  # fmt: skip
-
-    @cached_property
-    def markers(self) -> "MarkerSender":
-        """What tells partitions that transactions have ended; made when the first one has."""
-        from barnabas.server.requests.own_markers import ask_itself_for_markers
-        from barnabas.server.transactions.marker_requests import MarkerRequests
-        from barnabas.server.transactions.markers import MarkerSender
-
-        ask_itself = ask_itself_for_markers(self, self.dispatcher)
-        requests = MarkerRequests(self.broker_id, ask_itself, self._peers("txn-marker-sender"))
-        self._stops_asking.append(requests.stop)
-        return MarkerSender(
-            self.metadata, requests.ask, self.registry.topics.has_partition, self.clock,
-            self.logs.room("transactions"),
-        )  # fmt: skip
-
-    @cached_property
-    def other_coordinators(self) -> "OtherCoordinators":
-        """What asks other brokers for transactions; made when the first is coordinated there."""
-        from barnabas.server.transactions.other_coordinators import OtherCoordinators
-
-        made = OtherCoordinators(self._peers("txn-verifier"))
-        self._stops_asking.append(made.stop)
-        return made
-
-    def _peers(self, purpose: str) -> "Peers":
-        """The other brokers, for one purpose."""
-        from barnabas.server.peers.peer import Address
-        from barnabas.server.peers.peers import Peers
-
-        def find(broker_id: int) -> Address | None:
-            info = self.metadata.brokers.get(broker_id)
-            found = info and info.endpoints.get(self.config.inter_broker_listener)
-            return Address(found.host, found.port) if found else None
-
-        client_id = f"broker-{self.broker_id}-{purpose}"
-        return Peers(find, client_id, self.clock, lambda: self.config.request_timeout_ms)
-
-    def _stop_asking(self) -> None:
-        """Ask nothing more of other brokers."""
-        for stop in self._stops_asking:
-            stop()
-
-    @cached_property
+    @property
     def verifier(self) -> "Verifier":
-        """What asks whether batches belong to their transactions; made when the first one comes."""
-        from barnabas.server.transactions.verification import Verifier
-
-        return Verifier(
-            self.broker_id, self.config, self.metadata, self.clock, self.transactions,
-            self.other_coordinators,
-        )  # fmt: skip
+        """What asks whether batches belong to their transactions."""
+        return self.transaction_parts.verifier
 
     def _show(self) -> None:
         """Show what the parts know among the metrics, and count requests if anybody can see it."""
-        metrics = self.metrics
-        observe_replicas(self.replicas, metrics)
-        observe_logs(self.replicas, metrics)
-        observe_sessions(self.fetch_sessions, metrics)
-        observe_requests(self.routes.counts, metrics)
-        observe_waits((self.fetches, self.produces), metrics)
-        observe_connections(self.population, metrics)
-        observe_cluster(self.controller, self.metadata, metrics)
-        observe_groups(self.groups, metrics)
-        observe_transactions(self.transactions, metrics)
-        observe_late_transactions(
-            self.replicas, self.clock.now_ms,
-            lambda: self.config.transaction_max_timeout_ms, metrics,
-        )  # fmt: skip
+        observe_services(self)
+        observe_requests(self.routes.counts, self.metrics)
         if self.config.barnabas_http_port >= 0:
-            self.dispatcher.meter = RequestMeter(metrics)
+            self.dispatcher.meter = RequestMeter(self.metrics)
 
     async def _serve_http(self) -> None:
         """Open the port for /metrics and /health, if there is to be one.
@@ -409,7 +336,7 @@ class Broker:
             self.live_settings.stop,
             self.groups.stop,
             self.transactions.stop,
-            self._stop_asking,
+            self.transaction_parts.stop,
             self.controller.stop if leaves else self.controller.abandon,
             self.registry.store.close if leaves else self._abandon_registry,
             *((self.log_keeper.complete, self.log_keeper.close) if marks_clean else ()),
