@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from barnabas.storage.log_config import LogConfig
+from barnabas.storage.producers.state import Windows
 
 FAR = 1 << 63
 """Above every offset and size."""
@@ -54,6 +55,8 @@ class Recovered:
     recovery_point: int
     log_start_offset: int
     report: LoadReport
+    windows: Windows = field(default_factory=dict)
+    """Of its producers: the files have room for their last batches only."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,7 @@ class Loader(Recovery):
         self._clean_shutdown = True
         self.log_start_offset = recovered.log_start_offset
         self.load()
+        self.producers.widen(recovered.windows)
         self.recovery_point = min(recovered.recovery_point, self.log_end_offset)
         for segment in self.segments.between(self.recovery_point, FAR):
             segment.made_elsewhere()
@@ -211,6 +212,7 @@ class Loader(Recovery):
                 was_clean=self._clean_shutdown and not self.job.had_snapshots,
                 most_bytes=self.most_bytes,
             )
+            self.producers.widen(self.windows)
         finally:
             self._say_damages(self.producers)
 

@@ -137,4 +137,6 @@ def _recover(job: LoadJob, files: FileCache) -> RecoveryResult:
         return RecoveryFailed(f"it ran into {error!r}")
     finally:
         loader.close_files()
-    return Recovered(loader.recovery_point, loader.log_start_offset, loader.report)
+    return Recovered(
+        loader.recovery_point, loader.log_start_offset, loader.report, loader.producers.windows()
+    )

@@ -10,7 +10,7 @@ from barnabas.storage.errors import CorruptBatch
 from barnabas.storage.loading.job import FAR, LoadJob, LoadReport, TooMuchHere
 from barnabas.storage.loading.producer_rebuild import rebuild_producers
 from barnabas.storage.producers.leader_epochs import LeaderEpochs
-from barnabas.storage.producers.state import ProducerState
+from barnabas.storage.producers.state import ProducerState, Windows
 from barnabas.storage.segment.recovery import recover_segment
 from barnabas.storage.segment.segment import Segment
 from barnabas.storage.segment.segments import Segments
@@ -35,6 +35,7 @@ class Recovery:
         "recovery_point",
         "report",
         "segments",
+        "windows",
     )
 
     def __init__(self, files: FileCache, job: LoadJob) -> None:
@@ -50,6 +51,9 @@ class Recovery:
         self.report = LoadReport()
         self._epochs_are_lost = False
         self.producers = ProducerState(files.fs, job.directory)
+        self.windows: Windows = {}
+        """Of the producers in what has been recovered. Whoever was not answered when the broker
+        died sends all that was on its way again: each of these batches has to be recognised."""
         self.most_bytes = FAR
         """How much may be recovered and replayed here, of one segment and of producers."""
 
@@ -90,10 +94,12 @@ class Recovery:
             self.job.now_ms,
             self.job.producer_id_expiration_ms,
         )
+        producers.widen(self.windows)
         following = self.segments.after(segment.base_offset)
         end = FAR if following is None else following.base_offset
         cut = recover_segment(segment, producers, self.epochs, end)
         producers.take_snapshot()
+        self.windows = producers.windows()
         self.producers.snapshots = producers.snapshots
         self._say_damages(producers)
         if cut:

@@ -15,7 +15,7 @@ from typing import Final
 from barnabas.storage.disk.fs import FileSystem, read_file, write_file
 from barnabas.storage.errors import CorruptSnapshot
 from barnabas.storage.file_names import DELETED
-from barnabas.storage.producers.entry import CompletedTransaction, ProducerEntry
+from barnabas.storage.producers.entry import CompletedTransaction, ProducerEntry, SentBatch
 from barnabas.storage.producers.snapshot import (
     FIRST_TABLE_SIZE,
     build_snapshot,
@@ -26,6 +26,8 @@ from barnabas.storage.producers.unsure_ends import UnsureEnds
 
 NO_OFFSET: Final = -1
 SOON_REPLAYED_BYTES: Final = 1 << 20
+Windows = dict[int, tuple[int, list[SentBatch]]]
+"""(epoch, its last batches) by producer id."""
 
 
 class ProducerState:
@@ -208,6 +210,22 @@ class ProducerState:
             is_tip = offset == newest and offset > max(bases, default=NO_OFFSET)
             if offset not in bases and not is_tip:
                 self.remove_snapshot(offset)
+
+    def windows(self) -> Windows:
+        """The batches known of producers of which more than the last is: a snapshot holds that."""
+        return {
+            producer_id: (entry.epoch, entry.batches.copy())
+            for producer_id, entry in self.producers.items()
+            if len(entry.batches) > 1
+        }
+
+    def widen(self, windows: Windows) -> None:
+        """Know more than the last batch again, of producers that have written nothing since."""
+        for producer_id, (epoch, batches) in windows.items():
+            entry = self.producers.get(producer_id)
+            if entry is not None and entry.epoch == epoch and entry.batches:
+                if entry.batches[-1][:3] == batches[-1][:3]:
+                    entry.batches = batches.copy()
 
     # --- loading and truncation --------------------------------------------------------
 

@@ -136,10 +136,14 @@ def batch_in_transaction(
     )  # fmt: skip
 
 
-def committed(client: RawClient, topic: str, index: int) -> tuple[list[bytes], bool]:
-    """What a reader of committed data is given, and whether nothing holds it up before the end."""
+def committed(
+    client: RawClient, topic: str, index: int, offset: int = 0
+) -> tuple[list[bytes], bool]:
+    """What a reader of committed data is given from an offset on.
+
+    And whether nothing holds it up before the end.
+    """
     values: list[bytes] = []
-    offset = 0
     while True:
         answer = fetched(fetch(client, (topic, index, offset, 1 << 20), isolation_level=1))
         found = answer[topic, index]

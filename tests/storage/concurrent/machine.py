@@ -174,7 +174,10 @@ class Machine:
                 raise AssertionError(f"a recovery ran into {error!r}") from error
             finally:
                 loader.close_files()
-            results.append(Recovered(loader.recovery_point, loader.log_start_offset, loader.report))
+            windows = loader.producers.windows()
+            results.append(
+                Recovered(loader.recovery_point, loader.log_start_offset, loader.report, windows)
+            )
         return results
 
     # --- checks ------------------------------------------------------------------------

@@ -56,7 +56,8 @@ def test_a_child_does_what_is_done_in_place(tmp_path: Path) -> None:
     here = Loader(FileCache(REAL), job_for(directory))
     here.load()
     (result,) = recover_in_children([job_for(copy)], 1)
-    assert result == Recovered(0, 0, here.report)
+    assert result == Recovered(0, 0, here.report, here.producers.windows())
+    assert list(here.producers.windows()) == [7]
     assert here.report.truncated_bytes and here.report.notes
     assert contents(copy) == contents(directory)
 
