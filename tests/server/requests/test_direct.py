@@ -43,7 +43,7 @@ def partition(broker: Broker) -> Partition:
 
 def end(broker: Broker, partition: Partition) -> None:
     """Make the transaction's end known, to the last partition."""
-    broker.run(broker.server.markers.write(ended(partition.key)))
+    broker.run(broker.server.transaction_parts.markers.write(ended(partition.key)))
 
 
 def written(broker: Broker, partition: Partition) -> int:
@@ -102,7 +102,7 @@ def test_one_that_is_delayed_comes_by_the_brokers_clock(
     done: Future[None] = Future()
 
     async def write() -> None:
-        await broker.server.markers.write(ended(partition.key))
+        await broker.server.transaction_parts.markers.write(ended(partition.key))
         done.set_result(None)
 
     broker.call(lambda: asyncio.get_running_loop().create_task(write()))

@@ -80,7 +80,7 @@ def test_a_marker_goes_to_each_partitions_leader(tmp_path: Path) -> None:
         await with_topic(cluster, "t", 0, 1, 1)
         seen = [Seen(broker) for broker in cluster.brokers.values()]
         keys = [("t", index) for index in range(3)]
-        await cluster.brokers[0].markers.write(ended(*keys, is_commit=False))
+        await cluster.brokers[0].transaction_parts.markers.write(ended(*keys, is_commit=False))
         assert still_open(cluster, "t") == []
         assert [len(each.markers) for each in seen] == [1, 1]
         client_id, request = seen[1].markers[0]
@@ -96,7 +96,7 @@ def test_many_ends_at_a_time_are_few_requests(tmp_path: Path) -> None:
     async def scene(cluster: Cluster) -> None:
         await with_topic(cluster, "t", 1)
         seen = Seen(cluster.brokers[1])
-        sender = cluster.brokers[0].markers
+        sender = cluster.brokers[0].transaction_parts.markers
         ends = (ended(("t", 0), producer_id=number) for number in range(100))
         await asyncio.gather(*(sender.write(each) for each in ends))
         assert len(seen.markers) <= 2
@@ -113,7 +113,9 @@ def test_what_is_lost_between_brokers_comes_again(tmp_path: Path, action: Any) -
         faults = cluster.brokers[1].dispatcher.faults = Faults()
         code = ErrorCode.NOT_LEADER_OR_FOLLOWER
         fault = faults.add(Fault(action=action, api=ApiKey.WRITE_TXN_MARKERS, times=2, error=code))
-        writing = asyncio.ensure_future(cluster.brokers[0].markers.write(ended(("t", 0))))
+        writing = asyncio.ensure_future(
+            cluster.brokers[0].transaction_parts.markers.write(ended(("t", 0)))
+        )
         if action == "drop":
             for hits in (1, 2):
                 await eventually(lambda hits=hits: fault.hits == hits)  # type: ignore[misc]
@@ -131,7 +133,7 @@ def test_a_leader_that_is_down_is_waited_for(tmp_path: Path) -> None:
     async def scene(cluster: Cluster) -> None:
         await with_topic(cluster, "t", 0, 1)
         await cluster.stop(cluster.brokers[1])
-        sender = cluster.brokers[0].markers
+        sender = cluster.brokers[0].transaction_parts.markers
         writing = asyncio.ensure_future(sender.write(ended(("t", 0), ("t", 1))))
         await eventually(lambda: still_open(cluster, "t") == [])
         cluster.brokers[0].clock.advance("1 hour")
@@ -150,7 +152,9 @@ def test_a_topic_that_is_deleted_meanwhile_needs_no_marker(tmp_path: Path) -> No
         faults.add(
             Fault(action="error", api=ApiKey.WRITE_TXN_MARKERS, error=ErrorCode.KAFKA_STORAGE_ERROR)
         )
-        writing = asyncio.ensure_future(cluster.brokers[0].markers.write(ended(("t", 0))))
+        writing = asyncio.ensure_future(
+            cluster.brokers[0].transaction_parts.markers.write(ended(("t", 0)))
+        )
         await eventually(lambda: any(each.hits for each in faults))
         assert not writing.done()
         await cluster.brokers[0].topics.mark_for_deletion("t")
@@ -165,7 +169,9 @@ def test_a_broker_that_stops_asks_no_more(tmp_path: Path) -> None:
         await with_topic(cluster, "t", 1)
         faults = cluster.brokers[1].dispatcher.faults = Faults()
         fault = faults.add(Fault(action="drop", api=ApiKey.WRITE_TXN_MARKERS))
-        writing = asyncio.ensure_future(cluster.brokers[0].markers.write(ended(("t", 0))))
+        writing = asyncio.ensure_future(
+            cluster.brokers[0].transaction_parts.markers.write(ended(("t", 0)))
+        )
         await eventually(lambda: fault.hits == 1)
         await cluster.stop(cluster.brokers[0])
         writing.cancel()
