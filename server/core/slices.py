@@ -2,10 +2,12 @@
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Iterator
 from typing import Final
 
 SLICE_MS: Final = 4.0
+TOGETHER: Final = 32
 
 
 class Slices:
@@ -36,3 +38,33 @@ class Slices:
         if self._next is not None:
             self._next.cancel()
             self._next = None
+
+
+class Turnstile:
+    """Lets so many through in each pass of the event loop: what thousands waited for has come."""
+
+    def __init__(self, together: int = TOGETHER) -> None:
+        self._together = together
+        self._passed = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    async def turn(self) -> None:
+        """Wait, if others come first."""
+        loop = asyncio.get_running_loop()
+        if not self._passed:
+            loop.call_soon(self._next_pass)
+        self._passed += 1
+        if self._passed > self._together or self._waiting:
+            waits: asyncio.Future[None] = loop.create_future()
+            self._waiting.append(waits)
+            await waits
+
+    def _next_pass(self) -> None:
+        self._passed = 0
+        while self._waiting and self._passed < self._together:
+            waits = self._waiting.popleft()
+            if not waits.done():  # cancelled meanwhile
+                waits.set_result(None)
+                self._passed += 1
+        if self._passed:
+            asyncio.get_running_loop().call_soon(self._next_pass)

@@ -16,6 +16,7 @@ from barnabas.server.coordinators.writer import Writer
 from barnabas.server.core.awaiting import Backoff
 from barnabas.server.core.clock import NEVER, Clock
 from barnabas.server.core.errors import ApiError
+from barnabas.server.core.slices import Turnstile
 from barnabas.server.observing.logs import Log
 from barnabas.server.transactions import transitions
 from barnabas.server.transactions.markers import EndedTransaction
@@ -60,6 +61,8 @@ class Ending:
         self._transaction_version = transaction_version
         self._counts = counts
         self._log = log
+        self._turnstile = Turnstile()
+        """One answer may tell of thousands of markers."""
 
     def write(
         self, shard: TransactionShard, entry: TransactionEntry, after: Transaction, done: Done
@@ -147,6 +150,7 @@ class Ending:
             # A partition knows a later epoch, as after `kafka-transactions --abort`: no marker of
             # this one will ever do anything there, and the others have theirs. Kafka stops here,
             # and its transactional id can never be used again.
+        await self._turnstile.turn()
         backoff = Backoff(self._clock, FIRST_PAUSE_MS, LONGEST_PAUSE_MS)
         while not shard.is_retired:
             if await self._write_complete(shard, entry, prepared) is ErrorCode.NONE:

@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 
 from barnabas.server.core import slices
-from barnabas.server.core.slices import Slices
+from barnabas.server.core.slices import Slices, Turnstile
 
 
 @pytest.fixture
@@ -54,3 +55,25 @@ def test_what_is_stopped_is_not_gone_on_with() -> None:
         return done
 
     assert asyncio.run(stopped()) == [0]
+
+
+def test_thousands_go_on_a_few_in_each_pass() -> None:
+    async def passes() -> list[int]:
+        gate, through = Turnstile(3), []
+
+        async def go(number: int) -> None:
+            await gate.turn()
+            through.append(number)
+
+        tasks = [asyncio.create_task(go(number)) for number in range(10)]
+        tasks[4].cancel()
+        seen = []
+        while not all(task.done() for task in tasks):
+            await asyncio.sleep(0)
+            seen.append(len(through))
+        await go(10)  # and nobody is held up by those before
+        assert through == [0, 1, 2, 3, 5, 6, 7, 8, 9, 10]
+        return seen
+
+    seen = asyncio.run(passes())
+    assert max(after - before for before, after in pairwise([0, *seen])) <= 3

@@ -1,5 +1,6 @@
 """One transactional id after the other at its coordinator: what is told, written and sent."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -321,6 +322,26 @@ def test_ends_prepared_by_the_thousand_are_carried_out_a_few_at_a_time(
     assert {ended.transactional_id for ended in coordinated.markers.written} == (
         {producer.name for producer in made} if is_led else set()
     )
+
+
+def test_markers_that_are_written_by_the_hundred_complete_a_few_transactions_at_a_time(
+    coordinated: World,
+) -> None:
+    coordinated.markers.holds = True
+    for number in range(100):
+        producer = Producer(coordinated, f"t{number}")
+        assert producer.init() is producer.add(A) is producer.end() is NONE
+    counts = coordinated.transactions.counts
+
+    async def first_passes() -> int:
+        coordinated.markers.release()
+        for _ in range(3):
+            await asyncio.sleep(0)
+        return counts.committed
+
+    assert 0 < coordinated.loop.run_until_complete(first_passes()) < 100
+    coordinated.settle()
+    assert counts.committed == 100
 
 
 def test_everything_is_known_after_loading(coordinated: World) -> None:
