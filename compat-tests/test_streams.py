@@ -67,20 +67,20 @@ def _compile(target: Path) -> None:
 
 
 def test_a_word_count_equals_a_batch_count_though_it_was_killed_three_times(
-    lines: int, broker_address: str, broker_admin: BrokerAdmin, tmp_path: Path
+    broker_address: str, broker_admin: BrokerAdmin, tmp_path: Path
 ) -> None:
     source = broker_admin.create_topic("flights", PARTITIONS, KEPT)
     target = broker_admin.create_topic("counts", PARTITIONS, KEPT)
-    send_flights(broker_address, source, stop=lines)
+    send_flights(broker_address, source, stop=LINES)
     application = Application(broker_address, source, target, tmp_path)
     try:
         application.start()
         for share in KILLED_AT:
-            _wait_until_committed(application, broker_admin, source, int(share * lines))
+            _wait_until_committed(application, broker_admin, source, int(share * LINES))
             application.kill()
             application.start()
-        _wait_until_committed(application, broker_admin, source, lines)
-        expected = _batch_count(lines)
+        _wait_until_committed(application, broker_admin, source, LINES)
+        expected = _batch_count()
         found = _read_counts(broker_address, application, target, sum(expected.values()))
     finally:
         application.close()
@@ -89,10 +89,10 @@ def test_a_word_count_equals_a_batch_count_though_it_was_killed_three_times(
         assert counts == list(range(1, expected[word] + 1)), word
 
 
-def _batch_count(lines: int) -> dict[str, int]:
+def _batch_count() -> dict[str, int]:
     numbers = [columns().index(word) for word in WORDS]
     counter: Counter[str] = Counter()
-    for _, line in flights()[:lines]:
+    for _, line in flights()[:LINES]:
         fields = line.decode().split(",")
         counter.update(fields[number] for number in numbers)
     return dict(counter)
