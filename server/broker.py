@@ -21,6 +21,7 @@ from barnabas.server.cluster.strays import stray_finder
 from barnabas.server.cluster.topics import Topics
 from barnabas.server.coordinators.leadership import Leaderships
 from barnabas.server.core.clock import Clock, LoopClock
+from barnabas.server.core.collector import COLLECTOR, STARTING
 from barnabas.server.core.delayed import Delayed
 from barnabas.server.core.startup import StartFailed
 from barnabas.server.core.turns import Turns
@@ -140,6 +141,10 @@ class Broker:
 
     async def start(self) -> None:
         """Bring the broker up. Raises StartFailed with what to do about it."""
+        with COLLECTOR.no_full_collections(STARTING):
+            await self._start()
+
+    async def _start(self) -> None:
         refuse_unsupported(self.config)
         open_store = choose_store(self.config, self._shared_ensemble)
         await self._serve_http()  # first of all: /health answers 503 while logs are loaded

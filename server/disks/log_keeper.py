@@ -6,14 +6,14 @@ back into the loop. What takes the interpreter's own time (compaction) is in a c
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from barnabas.server.core.clock import Clock
 from barnabas.server.settings.config import BrokerConfig
-from barnabas.storage.errors import LogDirectoryFailed
+from barnabas.storage.errors import LogDirectoryFailed, TooManyOpenFiles
 from barnabas.storage.log_config import LogManagerConfig
 from barnabas.storage.manager.disk_work import Done
 
@@ -23,9 +23,12 @@ if TYPE_CHECKING:
 LONGEST_PAUSE_MS = 500.0
 THREADS = 2
 STOPPING_THREADS = 64
-FLUSHED_AT_ONCE = 2 * STOPPING_THREADS
 COMPLETED_AT_ONCE = 4
-"""Logs that are completed, or closed, before the loop serves others: each makes some files."""
+"""Logs that are completed and handed to a thread, or closed, before the loop serves others."""
+FLUSHED_AT_ONCE = COMPLETED_AT_ONCE * STOPPING_THREADS
+
+
+Piece = tuple[Callable[[], None], Done]
 
 
 class LogKeeper:
@@ -48,6 +51,7 @@ class LogKeeper:
         self._idle.set()
         self._finished_some = asyncio.Event()
         self._stopped = False
+        self._gathered: list[Piece] | None = None
 
     def start(self) -> None:
         """Begin to look after the logs."""
@@ -67,16 +71,15 @@ class LogKeeper:
         await self.stop()
         self._threads = ThreadPoolExecutor(STOPPING_THREADS, "barnabas-stop")
         logs = list(self.manager)
-        for number, log in enumerate(logs):
-            # All of this first: making files is slow while others are synced.
-            with suppress(LogDirectoryFailed):  # the directory knows
-                log.flusher.complete()
-            if number % COMPLETED_AT_ONCE == 0:
-                await asyncio.sleep(0)
-        for number, log in enumerate(logs):
-            self.manager.flush(log)
-            if number % COMPLETED_AT_ONCE == 0:
-                await asyncio.sleep(0)
+        for start in range(0, len(logs), COMPLETED_AT_ONCE):
+            with self._in_one_thread():
+                for log in logs[start : start + COMPLETED_AT_ONCE]:
+                    # Both while its files are open: they are seldom opened twice.
+                    # A directory that failed knows; for want of a descriptor `close` does both.
+                    with suppress(LogDirectoryFailed, TooManyOpenFiles):
+                        log.flusher.complete()
+                        self.manager.flush(log)
+            await asyncio.sleep(0)
             while self._at_work >= FLUSHED_AT_ONCE:
                 self._finished_some.clear()
                 await self._finished_some.wait()
@@ -102,27 +105,46 @@ class LogKeeper:
 
     def run(self, work: Callable[[], None], done: Done) -> None:
         """Do `work` in a thread, then `done(error or None)` on the loop (a `storage.Worker`)."""
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(THREADS, "barnabas-disk")
         self._at_work += 1
         self._idle.clear()
-        self._threads.submit(self._in_thread, work, done)
+        if self._gathered is None:
+            self._submit([(work, done)])
+        else:
+            self._gathered.append((work, done))
 
-    def _in_thread(self, work: Callable[[], None], done: Done) -> None:
-        failure: BaseException | None = None
+    @contextmanager
+    def _in_one_thread(self) -> Iterator[None]:
+        """Gather what is to be done meanwhile for one thread, to do it piece after piece.
+
+        To hand over each piece, and to be told of it, takes as long as what is done here for it.
+        """
+        gathered: list[Piece] = []
+        self._gathered = gathered
         try:
-            work()
-        except BaseException as error:
-            failure = error
-        self._loop.call_soon_threadsafe(self._finished, done, failure)
+            yield
+        finally:
+            self._gathered = None
+            if gathered:
+                self._submit(gathered)
 
-    def _finished(self, done: Done, failure: BaseException | None) -> None:
-        self._at_work -= 1
+    def _submit(self, pieces: list[Piece]) -> None:
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(THREADS, "barnabas-disk")
+        self._threads.submit(self._in_thread, pieces)
+
+    def _in_thread(self, pieces: list[Piece]) -> None:
+        self._loop.call_soon_threadsafe(
+            self._finished, [(done, _failure_of(work)) for work, done in pieces]
+        )
+
+    def _finished(self, outcomes: list[tuple[Done, BaseException | None]]) -> None:
+        for done, failure in outcomes:
+            self._at_work -= 1
+            try:
+                done(failure)
+            except Exception as error:
+                self._on_error(error)
         self._finished_some.set()
-        try:
-            done(failure)
-        except Exception as error:
-            self._on_error(error)
         if not self._at_work:
             self._idle.set()
 
@@ -135,6 +157,14 @@ class LogKeeper:
         except Exception as error:
             self._on_error(error)
         self._clock.call_later(max(1.0, pause_ms), self._tick, coalesces=True)
+
+
+def _failure_of(work: Callable[[], None]) -> BaseException | None:
+    try:
+        work()
+    except BaseException as error:
+        return error
+    return None
 
 
 def log_manager_config(config: BrokerConfig) -> LogManagerConfig:

@@ -80,14 +80,42 @@ class ValidatedRecords:
     was_rewritten: bool
 
 
+class _Latest:
+    """The rules that were made last: thousands of logs with the same settings are opened in a row.
+
+    One attribute, since logs are opened in a thread while others are made on the loop.
+    """
+
+    __slots__ = ("made",)
+
+    def __init__(self) -> None:
+        self.made: tuple[LogConfig, bool, bool, AppendRules] | None = None
+
+
+_LATEST: Final = _Latest()
+
+
 def append_rules(
     config: LogConfig, *, check_records: bool = False, obeys_message_format: bool = False
 ) -> AppendRules:
-    """The rules of a topic.
+    """The rules of a topic; logs with one `config` share them.
 
     `message.format.version` counts only where the cluster's inter-broker protocol is below
     3.0, which the caller knows (`obeys_message_format`).
     """
+    made = _LATEST.made
+    if (
+        made is not None
+        and made[0] is config
+        and made[1:3] == (check_records, obeys_message_format)
+    ):
+        return made[3]
+    rules = _rules_of(config, check_records, obeys_message_format)
+    _LATEST.made = config, check_records, obeys_message_format, rules
+    return rules
+
+
+def _rules_of(config: LogConfig, check_records: bool, obeys_message_format: bool) -> AppendRules:
     codec = None
     if config.compression_type != "producer":
         codec = codec_named(config.compression_type)

@@ -9,6 +9,7 @@ Source: Kafka's PartitionMetadataFile.
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterable
+from functools import lru_cache
 
 from barnabas.storage.disk.fs import FileSystem, read_file, sync_directory, sync_file, write_file
 from barnabas.storage.errors import CorruptCheckpoint
@@ -52,17 +53,21 @@ def read_topic_id(fs: FileSystem, directory: str) -> bytes | None:
         content = read_file(fs, path)
     except FileNotFoundError:
         return None
-    return _parse(path, content)
+    try:
+        return _parse(content)
+    except ValueError as error:
+        raise CorruptCheckpoint(f"{path}: {error} in {content[:80]!r}") from None
 
 
-def _parse(path: str, content: bytes) -> bytes:
+@lru_cache(256)  # all partitions of a topic have the same
+def _parse(content: bytes) -> bytes:
     fields = dict(line.split(b": ", 1) for line in content.splitlines() if b": " in line)
     if fields.get(b"version") != b"0":
-        raise CorruptCheckpoint(f"{path}: no version 0 in {content[:80]!r}")
+        raise ValueError("no version 0")
     try:
         topic_id = urlsafe_b64decode(fields[b"topic_id"] + b"==")
     except (KeyError, ValueError):
-        raise CorruptCheckpoint(f"{path}: no topic id in {content[:80]!r}") from None
+        raise ValueError("no topic id") from None
     if len(topic_id) != _ID_BYTES or topic_id == bytes(_ID_BYTES):
-        raise CorruptCheckpoint(f"{path}: not a topic id in {content[:80]!r}")
+        raise ValueError("not a topic id")
     return topic_id

@@ -196,7 +196,8 @@ class CachedFile:
 
     def close(self) -> None:
         """Give up the descriptor; it is closed once no slice uses it."""
-        self._cache.forget(self)
+        if self.opened is not None:
+            self._cache.forget(self)
 
     def _refuse_if_lost(self) -> None:
         if self.is_lost:

@@ -26,7 +26,7 @@ from barnabas.storage.loading.producer_rebuild import rebuild_producers
 from barnabas.storage.loading.unclean_segments import Recovery
 from barnabas.storage.loading.unopened_logs import bytes_to_read
 from barnabas.storage.producers.leader_epochs import FILE_NAME as EPOCHS_FILE
-from barnabas.storage.segment.index_checks import check_aborted, check_largest_timestamp
+from barnabas.storage.segment.index_checks import check_aborted, read_checked_end
 from barnabas.storage.segment.offset_index import MAX_RELATIVE_OFFSET
 from barnabas.storage.segment.segment import Segment
 from barnabas.storage.segment.split import split_if_overflowing
@@ -182,9 +182,7 @@ class Loader(Recovery):
         """The log end offset; a last segment that is not sound after all is recovered."""
         segment = self.segments.last
         try:
-            end = segment.read_next_offset()
-            check_largest_timestamp(segment, *segment.largest_timestamp())
-            return end
+            return read_checked_end(segment)
         except CorruptIndex as error:
             self._say(error.reason)
             self._recover(segment)

@@ -201,4 +201,5 @@ class LogFlusher:
             if has_changed or epochs.synced_writes < epochs.writes:
                 self.go_back()
         except OSError as error:
+            self.go_back()  # some of it may be written, and is not written again
             self._store.failures.fail(error)

@@ -162,6 +162,8 @@ class Log:
 
     def update_config(self, config: LogConfig) -> None:
         """Use other topic settings from now on."""
+        if config is self.config or config == self.config:
+            return
         self.config = config
         self.store.update_config(config)
         self.appender.update_config(config)

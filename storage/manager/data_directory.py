@@ -313,7 +313,9 @@ class DataDirectory(DataDirectoryFiles):
         clean_marker.mark(self.fs, self.path, self.broker_epoch)
 
     def close_files(self) -> None:
-        """Give up all descriptors and the lock."""
+        """Give up all descriptors and the lock; without it there are none."""
+        if not self.is_locked:
+            return
         for log in self.logs.values():
             log.close_files()
         self._unlock()

@@ -9,7 +9,8 @@ when the log is recovered. That is why a change is written at once but only sync
 """
 
 import errno
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from functools import lru_cache
 from typing import Final
 
 from barnabas.storage.batch.header import MAX_OFFSET
@@ -35,6 +36,27 @@ def parse_epochs(data: bytes) -> list[tuple[int, int]]:
     if any(epoch > _MAX_EPOCH or start > MAX_OFFSET + 1 for epoch, start in entries):
         raise CorruptCheckpoint(f"malformed {FILE_NAME}: a number is too large")
     return entries
+
+
+@lru_cache(256)  # thousands of partitions have the same few epochs
+def _parsed(data: bytes) -> tuple[list[int], list[int]]:
+    """Epochs and start offsets of a checkpoint file, both rising; not to be changed."""
+    epochs: list[int] = []
+    starts: list[int] = []
+    for epoch, start in parse_epochs(data):
+        _assign(epochs, starts, epoch, start)
+    return epochs, starts
+
+
+def _assign(epochs: list[int], starts: list[int], epoch: int, start_offset: int) -> bool:
+    if epochs and epoch == epochs[-1] and start_offset >= starts[-1]:
+        return False
+    while epochs and (epochs[-1] >= epoch or starts[-1] >= start_offset):
+        epochs.pop()
+        starts.pop()
+    epochs.append(epoch)
+    starts.append(start_offset)
+    return True
 
 
 def build_epochs(entries: list[tuple[int, int]]) -> bytes:
@@ -68,8 +90,9 @@ class LeaderEpochs:
 
     def load(self) -> None:
         """Read the file; CorruptCheckpoint if it makes no sense."""
-        for epoch, start in parse_epochs(read_file(self._fs, self.path)):
-            self._assign(epoch, start)
+        epochs, starts = _parsed(read_file(self._fs, self.path))
+        self._epochs, self._starts = epochs.copy(), starts.copy()
+        self._changed()
         self._stored = self.entries()
         self.dirty = False
 
@@ -84,17 +107,8 @@ class LeaderEpochs:
         """
         if epoch < 0 or start_offset < 0:
             raise ValueError(f"no leader epoch: {epoch} at {start_offset}")
-        return self._assign(epoch, start_offset)
-
-    def _assign(self, epoch: int, start_offset: int) -> bool:
-        epochs, starts = self._epochs, self._starts
-        if epochs and epoch == epochs[-1] and start_offset >= starts[-1]:
+        if not _assign(self._epochs, self._starts, epoch, start_offset):
             return False
-        while epochs and (epochs[-1] >= epoch or starts[-1] >= start_offset):
-            epochs.pop()
-            starts.pop()
-        epochs.append(epoch)
-        starts.append(start_offset)
         self._changed()
         return True
 
@@ -174,5 +188,10 @@ class LeaderEpochs:
             self.writes += 1
 
     def _differs_below(self, offset: int) -> bool:
-        stored = [entry for entry in self._stored if entry[1] < offset]
-        return stored != [entry for entry in self.entries() if entry[1] < offset]
+        stored, count = self._stored, bisect_left(self._starts, offset)
+        if len(stored) < count or (len(stored) > count and stored[count][1] < offset):
+            return True
+        return any(
+            entry != (self._epochs[slot], self._starts[slot])
+            for slot, entry in enumerate(stored[:count])
+        )

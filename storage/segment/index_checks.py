@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from barnabas.storage.batch.header import BatchHeader
 from barnabas.storage.batch.reader import read_batches
 from barnabas.storage.errors import CorruptBatch, CorruptIndex
+from barnabas.storage.segment.offset_index import MAX_RELATIVE_OFFSET
 from barnabas.storage.segment.segment import Segment
 from barnabas.storage.segment.transaction_index import AbortedTransaction
 
@@ -33,7 +34,12 @@ def check_offset_entry(segment: Segment, offset: int, position: int) -> None:
 
 def check_time_entry(segment: Segment, timestamp: int, offset: int) -> None:
     """Does the batch that holds `offset` have this largest timestamp?"""
-    header = _batch_at(segment, offset)
+    _require_timestamp(segment, _batch_at(segment, offset), timestamp, offset)
+
+
+def _require_timestamp(
+    segment: Segment, header: BatchHeader | None, timestamp: int, offset: int
+) -> None:
     if header is None or header.max_timestamp != timestamp:
         raise CorruptIndex(
             f"{segment.time_index.file.path}: no batch at {offset} with timestamp {timestamp}"
@@ -58,9 +64,49 @@ def check_largest_timestamp(segment: Segment, timestamp: int, offset: int) -> No
     except CorruptBatch:
         return  # whoever reads it is told
     if larger is not None:
-        raise CorruptIndex(
-            f"{segment.time_index.file.path}: ends with {timestamp}, a batch has {larger}"
-        )
+        raise _too_low(segment, timestamp, larger)
+
+
+def _too_low(segment: Segment, timestamp: int, larger: int) -> CorruptIndex:
+    path = segment.time_index.file.path
+    return CorruptIndex(f"{path}: ends with {timestamp}, a batch has {larger}")
+
+
+def read_checked_end(segment: Segment) -> int:
+    """The offset after the last batch; the largest timestamp of the segment has been checked.
+
+    While the offset index has no entry both walks begin with the first batch, and are one: most
+    of the segments that a start looks into are of a few batches. Raises CorruptBatch if the end
+    of the file is no batch, and CorruptIndex.
+    """
+    if segment.offset_index.count:
+        end = segment.read_next_offset()
+        check_largest_timestamp(segment, *segment.largest_timestamp())
+        return end
+    if not segment.size_bytes:
+        check_largest_timestamp(segment, *segment.largest_timestamp())
+        return segment.base_offset
+    return _walk_to_end(segment, *segment.largest_timestamp())
+
+
+def _walk_to_end(segment: Segment, timestamp: int, offset: int) -> int:
+    end, larger, holder = segment.base_offset, timestamp, None
+    opened = segment.log_file.open()
+    for position, header, _ in read_batches(opened, 0, segment.size_bytes, _WALK_CHUNK_BYTES):
+        end = header.next_offset
+        if timestamp >= 0 and holder is None:
+            if end <= offset:
+                continue
+            if header.base_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
+                raise CorruptBatch(f"{segment.log_file.path}: no batch at position {position}")
+            holder = header
+        if larger == timestamp:
+            larger = max(header.max_timestamp, timestamp)
+    if timestamp >= 0:
+        _require_timestamp(segment, holder, timestamp, offset)
+    if larger > timestamp:
+        raise _too_low(segment, timestamp, larger)
+    return end
 
 
 def _timestamps(segment: Segment, start: int) -> Iterator[int]:

@@ -2,7 +2,7 @@
 
 import gc
 
-from barnabas.server.core.collector import MANY_PARTITIONS, NEVER, Collector
+from barnabas.server.core.collector import MANY_PARTITIONS, NEVER, STARTING, Collector
 
 
 def test_what_is_old_is_left_alone_while_anybody_asks() -> None:
@@ -13,6 +13,16 @@ def test_what_is_old_is_left_alone_while_anybody_asks() -> None:
         with collector.no_full_collections():
             pass
         assert gc.get_threshold() == (*found[:2], NEVER)
+    assert gc.get_threshold() == found
+
+
+def test_a_start_has_the_young_looked_at_less_often() -> None:
+    found = gc.get_threshold()
+    collector = Collector()
+    with collector.no_full_collections(STARTING):
+        assert gc.get_threshold() == (STARTING, found[1], NEVER)
+        with collector.no_full_collections():
+            assert gc.get_threshold() == (STARTING, found[1], NEVER)
     assert gc.get_threshold() == found
 
 

@@ -1,6 +1,7 @@
 """What waits for the disk happens in threads; before a stop it happens in many at once."""
 
 import asyncio
+import errno
 import os
 import threading
 from collections.abc import Callable
@@ -11,7 +12,12 @@ from typing import Any
 import pytest
 
 from barnabas.server.core.clock import ManualClock
-from barnabas.server.disks.log_keeper import STOPPING_THREADS, LogKeeper, log_manager_config
+from barnabas.server.disks.log_keeper import (
+    FLUSHED_AT_ONCE,
+    STOPPING_THREADS,
+    LogKeeper,
+    log_manager_config,
+)
 from barnabas.server.settings.config import load_config
 from barnabas.storage.directory import clean_marker
 from barnabas.storage.directory_names import TopicPartition
@@ -43,7 +49,7 @@ def test_a_stop_waits_for_many_logs_at_once(tmp_path: Path) -> None:
         fs = replace(REAL, fsync=fsync)
         disks = keeper.manager = LogManager([str(tmp_path)], fs=fs, worker=keeper.run)
         disks.open(lambda topic: LogConfig(), NOW_MS)
-        for index in range(LOGS):
+        for index in range(FLUSHED_AT_ONCE):
             log = disks.create(TopicPartition("t", index), LogConfig(), NOW_MS)
             batch = make_batch(b"x", producer=Producer(7), sequence=0)
             log.append_as_leader(batch, 0, NOW_MS)
@@ -53,12 +59,88 @@ def test_a_stop_waits_for_many_logs_at_once(tmp_path: Path) -> None:
         disks.close()
 
     asyncio.run(run())
-    assert len(list(tmp_path.glob(f"t-*/{1:020d}.snapshot"))) == LOGS
+    assert len(list(tmp_path.glob(f"t-*/{1:020d}.snapshot"))) == FLUSHED_AT_ONCE
     again = LogManager([str(tmp_path)])
     again.open(lambda topic: LogConfig(), NOW_MS)
-    assert [log.log_end_offset for log in again] == [1] * LOGS
+    assert [log.log_end_offset for log in again] == [1] * FLUSHED_AT_ONCE
     assert not any(log.load_report.notes for log in again if log.load_report)
     again.close()
+
+
+def test_a_stop_opens_each_file_of_a_log_once(tmp_path: Path) -> None:
+    """With far fewer descriptors than logs: complete and flush come one after the other."""
+    opened: list[str] = []
+
+    def noting_open(path: str, flags: int, mode: int) -> int:
+        opened.append(path)
+        return os.open(path, flags, mode)
+
+    async def run() -> None:
+        keeper = LogKeeper(ManualClock(NOW_MS), asyncio.get_running_loop(), lambda error: None)
+        fs = replace(REAL, open=noting_open)
+        disks = LogManager([str(tmp_path)], fs=fs, worker=keeper.run, open_files=16)
+        keeper.manager = disks
+        disks.open(lambda topic: LogConfig(), NOW_MS)
+        for index in range(LOGS):
+            log = disks.create(TopicPartition("t", index), LogConfig(), NOW_MS)
+            log.append_as_leader(make_batch(b"x"), 0, NOW_MS)
+        opened.clear()
+        await keeper.complete()
+        await keeper.close()
+
+    asyncio.run(run())
+    logs = [path for path in opened if path.endswith((".log", ".timeindex"))]
+    assert sorted(logs) == sorted(set(logs))
+
+
+def test_what_lacks_a_descriptor_while_threads_hold_them_is_completed_later(tmp_path: Path) -> None:
+    is_short = False
+
+    def short_open(path: str, flags: int, mode: int) -> int:
+        if is_short and "/t-" in path:
+            raise OSError(errno.EMFILE, "too many open files", path)
+        return os.open(path, flags, mode)
+
+    async def run() -> None:
+        nonlocal is_short
+        keeper = LogKeeper(ManualClock(NOW_MS), asyncio.get_running_loop(), lambda error: None)
+        fs = replace(REAL, open=short_open)
+        disks = LogManager([str(tmp_path)], fs=fs, worker=keeper.run, open_files=16)
+        keeper.manager = disks
+        disks.open(lambda topic: LogConfig(), NOW_MS)
+        for index in range(LOGS):
+            log = disks.create(TopicPartition("t", index), LogConfig(), NOW_MS)
+            log.append_as_leader(make_batch(b"x", producer=Producer(7), sequence=0), 0, NOW_MS)
+        is_short = True
+        await keeper.complete()
+        is_short = False
+        await keeper.close()
+
+    asyncio.run(run())
+    assert (tmp_path / clean_marker.NAME).exists()
+    assert len(list(tmp_path.glob(f"t-*/{1:020d}.snapshot"))) == LOGS
+
+
+def test_a_failure_among_what_one_thread_does_is_its_own(tmp_path: Path) -> None:
+    async def run() -> list[str]:
+        told: list[str] = []
+        errors: list[BaseException] = []
+        keeper = LogKeeper(ManualClock(NOW_MS), asyncio.get_running_loop(), errors.append)
+
+        def fail() -> None:
+            raise OSError("no disk")
+
+        def refuse(error: BaseException | None) -> None:
+            raise ValueError("refused")
+
+        with keeper._in_one_thread():
+            keeper.run(fail, lambda error: told.append(repr(error)))
+            keeper.run(lambda: None, refuse)
+            keeper.run(lambda: None, lambda error: told.append(repr(error)))
+        await keeper.stop()
+        return [*told, *map(repr, errors)]
+
+    assert asyncio.run(run()) == ["OSError('no disk')", "None", "ValueError('refused')"]
 
 
 def test_a_stop_gives_way_after_a_few_logs(tmp_path: Path) -> None:

@@ -67,3 +67,12 @@ def test_a_record_of_a_compressed_batch_is_not_above_its_limit(codec: Codec) -> 
         lead(build_batch(sent, codec=codec), rules)
     assert lead(build_batch(sent), rules).last_offset == 102, "plain records have no such limit"
     assert lead(build_batch(sent, codec=codec), append_rules(LogConfig())).last_offset == 102
+
+
+def test_logs_with_one_config_share_their_rules() -> None:
+    config = LogConfig(cleanup_policy=("compact",))
+    rules = append_rules(config)
+    assert append_rules(config) is rules
+    assert append_rules(config, check_records=True).check_records
+    assert append_rules(LogConfig()).is_compacted is False
+    assert append_rules(config) == rules

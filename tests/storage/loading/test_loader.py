@@ -1,8 +1,11 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from barnabas.storage.disk.fs import REAL
 from barnabas.storage.log.log import Log
+from barnabas.storage.log_config import LogConfig
 
 from ..logs import (
     NOW_MS,
@@ -38,6 +41,28 @@ def test_a_clean_stop_leaves_nothing_to_mend(log: Log, tmp_path: Path) -> None:
     assert offsets(log) == wanted
     assert (log.load_report.recovered_segments, log.load_report.notes) == ([], [])
     assert log.recovery_point == log.log_end_offset == 20
+
+
+def test_a_small_last_segment_is_read_once_when_its_log_is_opened(tmp_path: Path) -> None:
+    log = open_log(tmp_path, index_interval_bytes=4096, segment_bytes=1 << 20)
+    fill(log, 10, 2)
+    log.close()
+    opened: dict[int, str] = {}
+    read: list[str] = []
+
+    def noting_open(path: str, flags: int, mode: int) -> int:
+        fd = REAL.open(path, flags, mode)
+        opened[fd] = path
+        return fd
+
+    def pread(fd: int, size: int, position: int) -> bytes:
+        read.append(opened[fd].rpartition("/")[2])
+        return REAL.pread(fd, size, position)
+
+    fs = replace(REAL, open=noting_open, pread=pread)
+    log = Log.open(str(tmp_path / "t-0"), "t-0", LogConfig(), NOW_MS, fs=fs)
+    assert log.log_end_offset == 20
+    assert read.count(file_name(0, "log")) == 1
 
 
 def test_only_what_lies_above_the_recovery_point_is_looked_at(log: Log, tmp_path: Path) -> None:
