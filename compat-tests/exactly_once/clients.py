@@ -14,7 +14,7 @@ from oracles import java_command
 
 COMPAT_TESTS = Path(__file__).resolve().parent.parent
 END_TIMEOUT_S = 12.0
-STUCK_S = 30.0
+STUCK_S = 15.0
 WORKER = Path(__file__).resolve().parent / "workers" / "Worker.java"
 COMPILED_AGAINST = "3.9.1"
 
