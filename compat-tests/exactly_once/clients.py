@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -12,7 +13,6 @@ from pathlib import Path
 from client_builds import JAVA, built, kafka_clients_jars, run_build
 from oracles import java_command
 
-COMPAT_TESTS = Path(__file__).resolve().parent.parent
 END_TIMEOUT_S = 12.0
 STUCK_S = 15.0
 WORKER = Path(__file__).resolve().parent / "workers" / "Worker.java"
@@ -91,7 +91,7 @@ class Client:
                 stdin=subprocess.PIPE,
                 stdout=errors,
                 stderr=errors,
-                cwd=COMPAT_TESTS,
+                env=os.environ | {"PYTHONPATH": ":".join(sys.path)},
             )
 
     def kill(self) -> None:
