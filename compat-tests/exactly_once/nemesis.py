@@ -63,6 +63,8 @@ class Nemesis:
 
     def _kill_broker_at_an_end(self) -> None:
         """Between what an end of a transaction is made of, if chance will have it."""
+        if self._chance.random() < 0.7:
+            self._broker.lose_markers(self._chance)
         self._proxy.wait_for_end(LONGEST_WAIT_S)
         time.sleep(self._chance.choice([0, 0, 0.001, 0.002, 0.005, 0.01]))
         self._kill_broker()
