@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import generator
 import raw
 from peers import Peer
 from workloads import GIGABYTE, Settings, fill, measured
@@ -13,6 +14,7 @@ from barnabas.storage.batch.records import Record
 
 Lifecycle = Callable[[type[Peer], Settings], dict[str, float]]
 TOPIC_PARTITIONS = 100
+TRANSACTIONAL_IDS = 1000
 RECORD_TIME_MS = 1_700_000_000_000
 
 
@@ -103,9 +105,25 @@ def _seconds_to_serve(peer: Peer) -> float:
     return time.perf_counter() - started
 
 
+def many_transactional_ids(kind: type[Peer], settings: Settings) -> dict[str, float]:
+    """A transaction of each of 1,000 ids; kill -9; until a new process describes every one."""
+    work = {"ids": TRANSACTIONAL_IDS, "partitions": 4, "records": 4, "seconds": 600}
+    with running(kind) as peer:
+        raw.create_topics(peer.address, {"ids": 4})
+        generator.run("many-ids", peer.address, "ids", **work)
+        peer.kill()
+        started = time.perf_counter()
+        peer.start()
+        answered = time.perf_counter()
+        generator.run("describe-ids", peer.address, "ids", ids=TRANSACTIONAL_IDS, seconds=120)
+        known = time.perf_counter()
+    return {"txn_ids_restart_s": known - started, "txn_ids_load_s": known - answered}
+
+
 LIFECYCLE: dict[str, Lifecycle] = {
     "start": start_up,
     "partitions": many_partitions,
     "written": written_partitions,
     "log": large_log,
+    "transactional-ids": many_transactional_ids,
 }

@@ -238,6 +238,53 @@ def fresh_group(peer: Peer, settings: Settings) -> dict[str, float]:
         }
 
 
+def idempotence(peer: Peer, settings: Settings) -> dict[str, float]:
+    """16 KB batches with and without producer ids, in short turns: what idempotence costs.
+
+    Both are stamped, so that the generator's work is the same.
+    """
+    rates: dict[bool, float] = {False: 0, True: 0}
+    cpus: dict[bool, float] = {False: 0, True: 0}
+    load = {**BATCHES["16k"], "partitions": 4, "step": 1, "bytes": 500_000_000}
+    for turn in IDEMPOTENCE_TURNS:
+        with topic(peer, 4) as name:
+            seconds = settings.seconds / 3
+            report, cpu = measured(peer, "produce", name, idempotent=turn, seconds=seconds, **load)
+        rates[turn] += report["records"] / report["seconds"] / 1000
+        cpus[turn] += cpu / report["records"]
+    each = len(IDEMPOTENCE_TURNS) / 2
+    return {
+        "plain_rate": rates[False] / each,
+        "idempotent_rate": rates[True] / each,
+        "idempotent_rate_share": rates[True] / rates[False] * 100,
+        "idempotent_cpu_share": cpus[False] / cpus[True] * 100,
+    }
+
+
+IDEMPOTENCE_TURNS = (False, True, True, False, False, True, True, False)
+
+
+def transactions(peer: Peer, settings: Settings) -> dict[str, float]:
+    """100 records of 100 B in one Produce to 4 partitions, from begin to commit answered.
+
+    One producer, one transaction after the other, and then with 10 ms between them; TV1 adds its
+    partitions first, TV2 only writes.
+    """
+    figures = {}
+    load = {"partitions": 4, "records": 100}
+    for version in (1, 2):
+        with topic(peer, 4) as name:
+            generator.run("transactions", peer.address, name, version=version, seconds=1, **load)
+            options = {"version": version, "seconds": settings.seconds, **load}
+            report, cpu = measured(peer, "transactions", name, **options)
+            paced = generator.run("transactions", peer.address, name, pause=10, **options)
+        figures[f"txn_{version}_p50_ms"] = report["p50_ms"]
+        figures[f"txn_{version}_p99_ms"] = report["p99_ms"]
+        figures[f"txn_{version}_cpu_us"] = cpu / report["requests"] * 1e6
+        figures[f"txn_paced_{version}_p50_ms"] = paced["p50_ms"]
+    return figures
+
+
 STEADY: dict[str, Workload] = {
     "unbatched": unbatched_produce,
     "batched": batched_produce,
@@ -248,6 +295,8 @@ STEADY: dict[str, Workload] = {
     "compaction": compaction,
     "look-up": look_up,
     "group": fresh_group,
+    "idempotence": idempotence,
+    "transactions": transactions,
 }
 
 # What the bare floor can be measured with, too.

@@ -75,6 +75,8 @@ const (
 	batchHeaderBytes  = 61
 )
 
+const isTransactional = 0x10 // among the attributes
+
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // recordBatch is an uncompressed batch of records with equal values. The value's bytes differ

@@ -29,6 +29,9 @@ type options struct {
 	timestampMs int64
 	stepMs      int64
 	spanMs      int64
+	version     int
+	ids         int
+	pauseMs     float64
 }
 
 // goesOn tells a connection that has sent or read so many bytes whether to go on.
@@ -46,6 +49,9 @@ var modes = map[string]func(o options, index int, deadline time.Time) *tally{
 	"seek":         seek,
 	"list-offsets": lookUp,
 	"group":        freshGroup,
+	"transactions": transactions,
+	"many-ids":     manyIDs,
+	"describe-ids": describeIDs,
 }
 
 func parse(arguments []string) options {
@@ -67,6 +73,9 @@ func parse(arguments []string) options {
 	flags.Int64Var(&o.timestampMs, "timestamp", 1_700_000_000_000, "timestamp of the first batch, ms")
 	flags.Int64Var(&o.stepMs, "step", 0, "produce: ms between the timestamps of batches")
 	flags.Int64Var(&o.spanMs, "span", 1, "list-offsets: look up times this far from -timestamp on, ms")
+	flags.IntVar(&o.version, "version", 2, "transactions: 1 or 2, of the protocol")
+	flags.Float64Var(&o.pauseMs, "pause", 0, "transactions: ms from a commit to the next beginning")
+	flags.IntVar(&o.ids, "ids", 1, "many-ids, describe-ids: how many transactional ids")
 	if err := flags.Parse(arguments); err != nil {
 		os.Exit(2)
 	}
@@ -75,7 +84,7 @@ func parse(arguments []string) options {
 
 func main() {
 	if len(os.Args) < 2 || modes[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: loadgen produce|fetch|end-to-end|seek|list-offsets|group [flags]")
+		fmt.Fprintln(os.Stderr, "usage: loadgen produce|fetch|end-to-end|seek|list-offsets|group|transactions|many-ids|describe-ids [flags]")
 		os.Exit(2)
 	}
 	run(modes[os.Args[1]], parse(os.Args[2:])).print()
