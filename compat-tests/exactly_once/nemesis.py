@@ -32,7 +32,7 @@ class Nemesis:
             (8, self._kill_client),
             (3, self._suspend_client),
             (2, self._kill_broker),
-            (3, self._kill_broker_at_an_end),
+            (7, self._kill_broker_at_an_end),
             (2, self._lose_markers),
             (2, self._cut),
             (5, self._trouble),

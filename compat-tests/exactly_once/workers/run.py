@@ -35,7 +35,8 @@ def main() -> None:
         code = OF_NO_USE
     except Exception as error:
         traceback.print_exc()
-        code = OF_NO_USE if type(error).__module__.startswith(LIBRARIES) else 1
+        theirs = type(error).__module__.startswith(LIBRARIES) or isinstance(error, SystemError)
+        code = OF_NO_USE if theirs else 1  # confluent-kafka's flush, where its error is fatal
     sys.stderr.flush()
     os._exit(code)  # no client gets to close: a consumer of either kind may wait for ever
 
