@@ -51,29 +51,30 @@ class Batches(Generic[I, R]):
         """Send nothing more; whoever waits is told."""
         for task in tuple(self._tasks):
             task.cancel()
+        # Not left to the tasks: one that has not begun yet never will.
+        waiting, self._waiting = self._waiting, {}
+        for left in waiting.values():
+            _fail(left, Unanswered("nothing more is sent"))
 
     async def _send_all(self, broker_id: int) -> None:
         """Send until nothing waits."""
-        try:
-            while batch := self._take(broker_id):
-                await self._send_batch(broker_id, batch)
-        finally:
-            for _, answer in self._waiting.pop(broker_id):
-                if not answer.done():
-                    answer.set_exception(Unanswered("nothing more is sent"))
+        while batch := self._take(broker_id):
+            await self._send_batch(broker_id, batch)
+        del self._waiting[broker_id]
 
     async def _send_batch(self, broker_id: int, batch: "_Waiting[I, R]") -> None:
         try:
             answers = await self._send(broker_id, [item for item, _ in batch])
+            given = list(zip(batch, answers, strict=True))
         except asyncio.CancelledError:
             _fail(batch, Unanswered("nothing more is sent"))
             raise
         except Exception as error:
             _fail(batch, error)
             return
-        for (_, answer), given in zip(batch, answers, strict=True):
+        for (_, answer), result in given:
             if not answer.done():  # else nobody waits for it any more
-                answer.set_result(given)
+                answer.set_result(result)
 
     def _take(self, broker_id: int) -> "_Waiting[I, R]":
         """The next batch; what cannot be in it goes on waiting."""

@@ -126,3 +126,15 @@ def test_the_end_is_told_to_all_who_wait() -> None:
         assert all(isinstance(each, Unanswered) for each in ends)
 
     play(scene)
+
+
+def test_the_end_is_told_to_who_waits_for_what_has_not_begun() -> None:
+    async def scene(sent: Sent, batches: "Batches[int, int]") -> None:
+        task = asyncio.create_task(batches.ask(OTHER, 1))
+        await asyncio.sleep(0)  # it has asked, and nothing has run since
+        batches.stop()
+        done, _ = await asyncio.wait([task], timeout=10)
+        assert done and isinstance(task.exception(), Unanswered)
+        assert sent.requests == []
+
+    play(scene)
