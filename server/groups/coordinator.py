@@ -157,12 +157,7 @@ class GroupCoordinator:
         done: Callable[[ErrorCode], object],
     ) -> None:
         """Store offsets; `done` is told when they are safe. Raises ApiError."""
-        shard = self._shard(group_id)
-        group = shard.groups.get(group_id)
-        if group is None:
-            if committer.generation >= 0:
-                raise ApiError(ErrorCode.ILLEGAL_GENERATION)
-            group = self._create(shard, group_id)
+        group = self._group_to_commit(group_id, committer)
         self._services.committing.commit(group, committer, commits, done)
 
     def commit_in_transaction(
@@ -174,8 +169,7 @@ class GroupCoordinator:
         done: Callable[[ErrorCode], object],
     ) -> None:
         """Store offsets that take effect when the transaction commits. Raises ApiError."""
-        shard = self._shard(_named(group_id))
-        group = shard.groups.get(group_id) or self._create(shard, group_id)
+        group = self._group_to_commit(_named(group_id), committer)
         self._services.committing.commit_in_transaction(
             group, committer, transaction, commits, done
         )
@@ -233,6 +227,16 @@ class GroupCoordinator:
         group = self._shard(group_id).groups.get(group_id)
         if group is None:
             raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND)
+        return group
+
+    def _group_to_commit(self, group_id: str, committer: Committer) -> Group:
+        """The group, made for who needs no generation. Raises ApiError."""
+        shard = self._shard(group_id)
+        group = shard.groups.get(group_id)
+        if group is None:
+            if committer.generation >= 0:
+                raise ApiError(ErrorCode.ILLEGAL_GENERATION)
+            group = self._create(shard, group_id)
         return group
 
     def _create(self, shard: GroupShard, group_id: str) -> Group:

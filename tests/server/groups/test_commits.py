@@ -53,6 +53,13 @@ def test_a_group_that_is_not_there_has_no_generation(world: World) -> None:
     assert world.groups.describe("g") is None
 
 
+def test_nor_has_it_one_for_a_transaction(world: World) -> None:
+    with pytest.raises(ApiError) as refused:
+        _transactional(world, 1, Committer(1, "m"))
+    assert refused.value.code is ErrorCode.ILLEGAL_GENERATION
+    assert world.groups.describe("g") is None, "a refused commit leaves no group behind"
+
+
 def test_with_members_only_members_commit(world: World) -> None:
     client = Client(world)
     stable(world, client)

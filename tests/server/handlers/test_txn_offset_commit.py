@@ -136,8 +136,13 @@ def test_a_zombie_commits_nothing(client: RawClient, topic: str) -> None:
 
 def test_a_member_that_is_none_is_refused(client: RawClient, topic: str) -> None:
     group, producer = unique("g"), producer_of(client)
-    refused = commit(client, producer, group, topic, 7, generation=3, member_id="gone")
-    assert refused == [ErrorCode.UNKNOWN_MEMBER_ID]
+
+    def refused() -> list[int]:
+        return commit(client, producer, group, topic, 7, generation=3, member_id="gone")
+
+    assert refused() == [ErrorCode.ILLEGAL_GENERATION], "nor is there such a group"
+    commit_plainly(client, group, topic, 1)
+    assert refused() == [ErrorCode.UNKNOWN_MEMBER_ID]
     assert stable_code(client, group, topic) == ErrorCode.NONE
 
 
