@@ -30,9 +30,10 @@ class Collector:
 
     @contextmanager
     def no_full_collections(self, young: int = 0) -> Iterator[None]:
-        """While a large request is being served, only what is young is looked at.
+        """While a start or a large request goes on, only what is young is looked at.
 
-        So many new objects at a time, if that is not to be what it is otherwise.
+        `young`: how many new objects there are before that, if more than otherwise; it counts
+        only for the first of those that go on at the same time.
         """
         if not self._asked:
             self._found = gc.get_threshold()

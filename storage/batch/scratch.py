@@ -20,12 +20,20 @@ class Scratch:
 
     def __init__(self, size: int) -> None:
         self._fd = -1
+        mapped: mmap | None = None
         if size > MAPPED_ABOVE_BYTES and hasattr(os, "memfd_create"):
+            mapped = self._map(size)
+        self.view = memoryview(bytearray(size) if mapped is None else mapped)
+
+    def _map(self, size: int) -> mmap | None:
+        """None without two descriptors, one the mapping's own: no disk has failed, nor a batch."""
+        try:
             self._fd = os.memfd_create("barnabas-scratch")
             os.truncate(self._fd, size)
-            self.view = memoryview(mmap(self._fd, size))
-        else:
-            self.view = memoryview(bytearray(size))
+            return mmap(self._fd, size)
+        except OSError:
+            self.close()
+            return None
 
     def first(self, count: int) -> bytes:
         """The first `count` bytes that were written."""
