@@ -11,7 +11,12 @@ records       how all of it is written to __transaction_state and read back
 observe       figures
 
 markers       the markers of an ended transaction, to every partition's leader, until each has it
+marker_requests   one marker to the broker that leads its partitions
 marker_log    markers into the partitions that are led here
+
+appends       the transactional batches of one Produce
+verification  whether what a producer writes belongs to its transaction
+other_coordinators   the same, asked of the broker that coordinates it
 
 Knows the coordinated topic it stands on (`coordinators`) and the partitions of a transaction;
 nothing of groups, whose offsets take part in transactions like any other partition's records.

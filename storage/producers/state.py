@@ -102,10 +102,6 @@ class ProducerState:
             del self._unreplicated[first]
         return bool(settled)
 
-    def has_open_transaction(self, producer_id: int) -> bool:
-        entry = self.producers.get(producer_id)
-        return entry is not None and entry.current_transaction_first_offset >= 0
-
     def is_in_transaction(self, producer_id: int, epoch: int) -> bool:
         """Whether a batch of that epoch goes on with a transaction that is open here.
 

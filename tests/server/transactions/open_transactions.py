@@ -37,7 +37,7 @@ def open_transaction(
 
 def is_open(partition: Partition, producer_id: int = PRODUCER) -> bool:
     """Whether readers of committed data wait for the producer."""
-    return partition.log.producers.has_open_transaction(producer_id)
+    return producer_id in partition.log.producers.ongoing.values()
 
 
 def marker(

@@ -119,7 +119,7 @@ class History(Machine):
         """A batch of a transaction, or its end."""
         log, ledger = self._any()
         producer_id = self.chance.choice(TRANSACTIONAL)
-        if log.producers.has_open_transaction(producer_id) and self.chance.random() < 0.4:
+        if producer_id in log.producers.ongoing.values() and self.chance.random() < 0.4:
             self._end_transaction(log, ledger, producer_id)
         else:
             self._append_to(log, ledger, producer_id)

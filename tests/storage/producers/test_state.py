@@ -157,5 +157,4 @@ def test_how_long_the_oldest_transaction_is_idle(tmp_path: Path) -> None:
     add(state, 2, 11, in_transaction=True)
     add(state, 1, 12, in_transaction=True)
     assert state.oldest_transaction_timestamp() == 12_000
-    assert state.has_open_transaction(2)
-    assert not state.has_open_transaction(3)
+    assert state.ongoing == {10: 1, 11: 2}
