@@ -104,6 +104,14 @@ class Offsets:
             found.update(key for key in commits if key[0] == topic)
         return sorted(found)
 
+    def all_partitions(self) -> list[TopicPartition]:
+        """The partitions that anything is known of, commits on their way included."""
+        found = {(topic, partition) for topic, partition, _ in self}
+        found.update(self._unwritten)
+        for commits in self.transactional.values():
+            found.update(commits)
+        return sorted(found)
+
     # Commits on their way.
 
     def begin_write(self, keys: Iterable[TopicPartition]) -> None:
@@ -119,10 +127,6 @@ class Offsets:
             else:
                 self._unwritten[key] -= 1
         return kept
-
-    def is_unwritten(self, topic: str, partition: int) -> bool:
-        """Whether a commit of the partition is on its way."""
-        return (topic, partition) in self._unwritten
 
     def is_unstable(self, topic: str, partition: int) -> bool:
         """Whether the offset may be replaced by a write or transaction in progress (KIP-447)."""

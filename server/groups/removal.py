@@ -13,6 +13,8 @@ Which committed offsets have outlived their use (KIP-211) is decided by `expired
 * for a group that never had members: from each commit.
 
 An offset committed with a retention of its own (OffsetCommit v2-v4) expires by that instead.
+None expires while a newer one is on its way or in an open transaction: its tombstone would stand
+behind that one and take it along.
 """
 
 import time
@@ -140,13 +142,18 @@ class Removal:
                 self.remove_offsets(group, partitions)
 
     def delete_group(self, group: Group) -> None:
-        """Remove a group and all its offsets. Raises ApiError NON_EMPTY_GROUP."""
+        """Remove a group and all its offsets. Raises ApiError NON_EMPTY_GROUP.
+
+        Those of open transactions too, as in 4.x: without their tombstones a commit would do
+        nothing here, and bring the group back with the next start.
+        """
         if group.state is not GroupState.EMPTY:
             raise ApiError(ErrorCode.NON_EMPTY_GROUP)
-        keys = [(topic, partition) for topic, partition, _ in group.offsets]
-        self._counts.offset_deletion_count += len(keys)
+        self._counts.offset_deletion_count += len(group.offsets)
         tombstones: list[KeyAndValue] = [
-            (encode_offset_key(group.group_id, topic, partition), None) for topic, partition in keys
+            (encode_offset_key(group.group_id, topic, partition), None)
+            for topic, partition in group.offsets.all_partitions()
+            if group.offsets.remove(topic, partition)
         ]
         tombstones += self._forget(group)
         self._write(group, tombstones)
@@ -196,7 +203,7 @@ def _expired(
         (topic, partition)
         for topic, partition, committed in group.offsets
         if _is_over(committed, now_ms, retention_ms, since_ms)
-        and not group.offsets.is_unwritten(topic, partition)
+        and not group.offsets.is_unstable(topic, partition)
         and not (has_members and group.is_subscribed_to(topic))
     ]
 

@@ -109,6 +109,31 @@ def test_an_offset_of_an_open_transaction_does_not_hold_others(world: World) -> 
     assert world.group().offsets.is_unstable("audit", 0), "and keeps the group"
 
 
+def _commit_in_transaction(world: World, *partitions: int) -> None:
+    commits = {("orders", partition): CommittedOffset(9) for partition in partitions}
+    world.groups.commit_in_transaction(
+        "g", Committer(), TransactionOf(7, 0), commits, lambda _: None
+    )
+
+
+def test_an_offset_does_not_expire_while_an_open_transaction_replaces_it(world: World) -> None:
+    world.commit(1)
+    _commit_in_transaction(world, 0)
+    world.clock.advance("2 days")
+    assert _tombstones(world) == [], "it would take what the transaction commits along"
+    world.groups.end_transaction(7, [world.group().shard.index], True)
+    assert world.committed() == 9
+
+
+def test_a_deleted_group_takes_the_offsets_of_open_transactions_along(world: World) -> None:
+    world.commit(1)
+    _commit_in_transaction(world, 0, 1)
+    world.groups.delete_group("g")
+    assert _tombstones(world) == [("g", "orders", 0), ("g", "orders", 1)], "a start knows it too"
+    world.groups.end_transaction(7, [0], True)
+    assert world.groups.describe("g") is None
+
+
 def test_deleting_a_group(world: World) -> None:
     client = Client(world)
     stable(world, client)
