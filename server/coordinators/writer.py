@@ -82,8 +82,11 @@ class Writer:
                 origin=AppendOrigin.COORDINATOR,
                 verification_guard=verification_guard,
             )
-        except (ApiError, StorageError) as error:
+        except Exception as error:
+            # Also of a bug: who holds something until it is written would hold it for ever.
             written(self._told(code_of(error)), -1)
+            if not isinstance(error, (ApiError, StorageError)):
+                raise
             return
         self._fetches.complete(partition.key)
         end = info.last_offset + 1

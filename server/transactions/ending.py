@@ -68,6 +68,8 @@ class Ending:
         self, shard: TransactionShard, entry: TransactionEntry, after: Transaction, done: Done
     ) -> None:
         """Write what the transaction becomes; `done` is told, perhaps before this returns."""
+        key = encode_key(after.transactional_id)
+        value = encode_value(after, self._transaction_version())
         entry.pending = after.state
 
         def written(error: ErrorCode, _: int) -> None:
@@ -78,9 +80,11 @@ class Ending:
                 self._take_over(shard, entry, after)
             done(error)
 
-        key = encode_key(after.transactional_id)
-        value = encode_value(after, self._transaction_version())
-        self._writer.append(shard, [(key, value)], written)
+        try:
+            self._writer.append(shard, [(key, value)], written)
+        except Exception as error:  # `done` has been told
+            name = after.transactional_id
+            self._log.unexpected("a step was not recorded", error, transactional_id=name)
 
     def _take_over(
         self, shard: TransactionShard, entry: TransactionEntry, after: Transaction

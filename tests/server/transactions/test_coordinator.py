@@ -423,6 +423,33 @@ def test_a_record_that_cannot_be_written_changes_nothing(coordinated: World) -> 
     assert producer.producer == (1001, 1)
 
 
+@pytest.mark.broker_says("a step was not recorded")
+@pytest.mark.parametrize("when", ["adding", "ending", "completing"])
+def test_a_bug_while_writing_keeps_nobody_out_for_ever(
+    coordinated: World, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    shard = coordinated.transactions.shards.of("t")
+    producer = Producer(coordinated)
+    producer.init()
+    if when != "adding":
+        producer.add()
+    coordinated.markers.holds = True
+    if when == "completing":
+        assert producer.end() is NONE
+    with monkeypatch.context() as broken:
+        broken.setattr(shard, "partition", None)  # as no code should ever find it
+        if when == "completing":
+            coordinated.markers.release()
+            coordinated.settle()
+        else:
+            error = producer.add() if when == "adding" else producer.end()
+            assert error is ErrorCode.UNKNOWN_SERVER_ERROR
+    coordinated.markers.release()
+    coordinated.advance(60_000)
+    assert producer.add() is producer.end() is NONE
+    assert states(coordinated)[-1] == "CompleteCommit"
+
+
 def test_the_complete_record_is_tried_until_it_is_written(coordinated: World) -> None:
     producer = Producer(coordinated)
     producer.init()
