@@ -54,7 +54,7 @@ AT_ONCE = {
     "CREATE_PARTITIONS v3 topics.assignments.broker_ids",
     "DESCRIBE_LOG_DIRS v5 topics.partitions",
     "LIST_CONFIG_RESOURCES v1 resource_types",
-    "LIST_TRANSACTIONS v1 producer_id_filters",
+    "LIST_TRANSACTIONS v2 producer_id_filters",
 }
 LARGE = [each for api in HANDLERS for each in large_requests(api, ELEMENTS)]
 
