@@ -126,7 +126,7 @@ def _batches(
         name = broker.metadata.name_of(topic.topic_id) if by_id else topic.name
         for data in topic.partitions:
             partition = broker.replicas.find(name or "", data.index)
-            if partition is not None and data.records is not None:
+            if partition is not None and partition.is_leader and data.records is not None:
                 yield partition, memoryview(data.records)
 
 
