@@ -1,4 +1,4 @@
-"""Which names a topic may have (Kafka's Topic class)."""
+"""Partitions by name, and which names a topic may have (Kafka's Topic class)."""
 
 import re
 
@@ -7,6 +7,9 @@ from barnabas.wire.error_codes import ErrorCode
 
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTION_TOPIC = "__transaction_state"
+TopicPartition = tuple[str, int]
+"""A partition by its topic's name and its index."""
+
 LONGEST_NAME = 249
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 

@@ -25,11 +25,12 @@ from barnabas.wire.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from barnabas.server.coordinators.writer import Flush
+    from barnabas.server.core.topic_names import TopicPartition
     from barnabas.server.groups import joining, syncing
     from barnabas.server.groups.commits import Committer, TransactionOf
     from barnabas.server.groups.group import Group
     from barnabas.server.groups.joining import JoinAttempt
-    from barnabas.server.groups.offsets import Commits, TopicPartition
+    from barnabas.server.groups.offsets import Commits
     from barnabas.server.groups.services import Services
     from barnabas.wire.messages.heartbeat import HeartbeatRequest
     from barnabas.wire.messages.sync_group import SyncGroupRequest

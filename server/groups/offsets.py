@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from barnabas.server.cluster.metadata import TopicInfo
+from barnabas.server.core.topic_names import TopicPartition
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.uuids import ZERO_UUID, Uuid
 
 NO_LEADER_EPOCH = -1
-TopicPartition = tuple[str, int]
 
 
 @dataclass(slots=True)

@@ -23,9 +23,10 @@ from collections.abc import Callable, Iterable, Iterator
 from barnabas.server.coordinators.writer import KeyAndValue, Writer
 from barnabas.server.core.clock import Clock, Timer
 from barnabas.server.core.errors import ApiError
+from barnabas.server.core.topic_names import TopicPartition
 from barnabas.server.groups.group import CONSUMER, Group, GroupEvent, GroupState
 from barnabas.server.groups.observe import GroupCounts
-from barnabas.server.groups.offsets import CommittedOffset, TopicPartition
+from barnabas.server.groups.offsets import CommittedOffset
 from barnabas.server.groups.rebalance import Rebalance
 from barnabas.server.groups.records import encode_group_key, encode_offset_key
 from barnabas.server.observing.logs import Log

@@ -12,6 +12,7 @@
 from collections.abc import Mapping, Sequence
 
 from barnabas.server.core.errors import ApiError
+from barnabas.server.core.topic_names import TopicPartition
 from barnabas.server.core.turns import together
 from barnabas.server.handlers import Versions
 from barnabas.server.handlers.init_producer_id import old_if_fenced
@@ -20,7 +21,6 @@ from barnabas.server.requests.context import RequestContext
 from barnabas.server.transactions.transaction import (
     TRANSACTIONS_V1,
     TRANSACTIONS_V2,
-    TopicPartition,
 )
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.add_partitions_to_txn import (

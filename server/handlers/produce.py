@@ -94,7 +94,9 @@ def handle(
         return Sliced(_refuse_acks(request, context))
     verified: Verified | None = None
     if request.transactional_id is not None:
-        kind = _kind(context.header.api_version)
+        kind = ClientKind.at(
+            context.header.api_version, abortable_since=ABORTABLE_SINCE, adds_since=ADDS_SINCE
+        )
         asked = unverified(_batches(request, context), kind, context.broker.clock.now_ms())
         if asked is not None:
             return _verify_first(request, context, asked, kind)
@@ -108,12 +110,6 @@ async def _verify_first(
     verifier = context.broker.verifier
     verified = await verify(verifier, request.transactional_id or "", asked, kind)
     return _serve(request, context, verified)
-
-
-def _kind(version: int) -> ClientKind:
-    if version >= ADDS_SINCE:
-        return ClientKind.ADDS_BY_WRITING
-    return ClientKind.ABORTABLE if version >= ABORTABLE_SINCE else ClientKind.OLD
 
 
 def _batches(

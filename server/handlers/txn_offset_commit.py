@@ -98,7 +98,9 @@ async def _verified(
     """The guard to write with, if there has to be one. Raises ApiError."""
     broker = context.broker
     partition = broker.groups.partition_for_offsets(request.group_id)
-    kind = _kind(context.api_version)
+    kind = ClientKind.at(
+        context.api_version, abortable_since=ABORTABLE_SINCE, adds_since=ADDS_SINCE
+    )
     beginning = Beginning(partition, NO_SEQUENCE)
     beginnings = Beginnings(
         request.producer_id, request.producer_epoch, [beginning], adds=kind.adds
@@ -128,12 +130,6 @@ async def _written(
         request.group_id, committer, transaction, commits, outcome.give
     )
     return await given(outcome)
-
-
-def _kind(version: int) -> ClientKind:
-    if version >= ADDS_SINCE:
-        return ClientKind.ADDS_BY_WRITING
-    return ClientKind.ABORTABLE if version >= ABORTABLE_SINCE else ClientKind.OLD
 
 
 def _sort_out(

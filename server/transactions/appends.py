@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from barnabas.server.core.errors import ApiError
+from barnabas.server.core.topic_names import TopicPartition
 from barnabas.server.replication.partition import Partition
-from barnabas.server.transactions.other_coordinators import TopicPartition
 from barnabas.server.transactions.verification import Beginning, Beginnings, ClientKind, Verifier
 from barnabas.storage.batch.header import BatchHeader, Buffer, parse_header
 from barnabas.storage.errors import StorageError

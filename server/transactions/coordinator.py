@@ -19,6 +19,7 @@ from barnabas.server.coordinators.shards import Shards
 from barnabas.server.core.clock import Clock, Timer
 from barnabas.server.core.delayed import Delayed
 from barnabas.server.core.errors import REGISTRY_CODES, ApiError
+from barnabas.server.core.topic_names import TopicPartition
 from barnabas.server.observing.logs import Log
 from barnabas.server.replication.partition import Partition
 from barnabas.server.settings.config import BrokerConfig
@@ -31,7 +32,6 @@ from barnabas.server.transactions.transaction import (
     NO_PRODUCER_ID,
     TRANSACTIONS_V2,
     ProducerIdAndEpoch,
-    TopicPartition,
     Transaction,
     TransactionEntry,
 )

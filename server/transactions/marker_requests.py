@@ -5,9 +5,9 @@ Those for another go in one request with what else waits for that broker.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+from barnabas.server.core.topic_names import TopicPartition
 from barnabas.server.peers.batches import Batches
 from barnabas.server.peers.peers import Peers
-from barnabas.server.transactions.markers import TopicPartition
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.write_txn_markers import (
     WritableTxnMarker,

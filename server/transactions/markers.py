@@ -22,6 +22,7 @@ from barnabas.server.cluster.metadata import NO_LEADER, ClusterMetadata
 from barnabas.server.core.awaiting import Backoff
 from barnabas.server.core.clock import Clock
 from barnabas.server.core.errors import ApiError, Unanswered, is_expected
+from barnabas.server.core.topic_names import TopicPartition
 from barnabas.server.observing.logs import Log
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.write_txn_markers import WritableTxnMarker, WritableTxnMarkerTopic
@@ -31,7 +32,6 @@ LONGEST_PAUSE_MS: Final = 1_000.0
 SAID_AFTER_FAILURES: Final = 10
 """Some seconds: until then it is nothing that a start or a moved leader would not explain."""
 
-TopicPartition = tuple[str, int]
 AskLeader = Callable[[int, WritableTxnMarker], Awaitable[Mapping[TopicPartition, ErrorCode]]]
 """Has a broker write a marker to its partitions: what became of each. Raises Unanswered."""
 Exists = Callable[[str, int], Awaitable[bool]]

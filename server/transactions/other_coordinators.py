@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from barnabas.server.core.errors import Unanswered
+from barnabas.server.core.topic_names import TopicPartition
 from barnabas.server.peers.batches import Batches
 from barnabas.server.peers.link import Unsupported
 from barnabas.server.peers.peers import Peers
@@ -22,7 +23,6 @@ from barnabas.wire.messages.add_partitions_to_txn import (
 )
 
 VERSIONS = (4, 5)
-TopicPartition = tuple[str, int]
 Codes = Mapping[TopicPartition, ErrorCode]
 
 

@@ -9,8 +9,9 @@ rotation, which Kafka itself leaves out, and for the client's protocol.
 from collections.abc import Iterable
 from struct import Struct, error
 
+from barnabas.server.core.topic_names import TopicPartition
 from barnabas.server.transactions.states import TransactionState
-from barnabas.server.transactions.transaction import TopicPartition, Transaction
+from barnabas.server.transactions.transaction import Transaction
 from barnabas.wire.errors import ProtocolError
 from barnabas.wire.messages.transaction_log_key import TransactionLogKey
 from barnabas.wire.messages.transaction_log_value import PartitionsSchema, TransactionLogValue

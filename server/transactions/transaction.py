@@ -9,6 +9,7 @@ import asyncio
 from typing import NamedTuple
 
 from barnabas.server.core.clock import NEVER
+from barnabas.server.core.topic_names import TopicPartition
 from barnabas.server.transactions.states import TransactionState
 
 NO_PRODUCER_ID = NO_PRODUCER_EPOCH = -1
@@ -19,8 +20,6 @@ TRANSACTIONS_V1 = 0
 """Producers keep their epoch. Kafka records versions 0 and 1 of the feature both as 0."""
 TRANSACTIONS_V2 = 2
 """Every end of a transaction raises the epoch (KIP-890)."""
-
-TopicPartition = tuple[str, int]
 
 
 class ProducerIdAndEpoch(NamedTuple):

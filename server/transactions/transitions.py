@@ -12,6 +12,7 @@ coordinator that takes over in the middle of one knows them.
 from collections.abc import Collection
 
 from barnabas.server.core.errors import ApiError
+from barnabas.server.core.topic_names import TopicPartition
 from barnabas.server.transactions.states import (
     COMPLETE,
     IDLE,
@@ -28,7 +29,6 @@ from barnabas.server.transactions.transaction import (
     TRANSACTIONS_V1,
     TRANSACTIONS_V2,
     ProducerIdAndEpoch,
-    TopicPartition,
     Transaction,
     is_exhausted,
 )

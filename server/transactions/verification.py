@@ -18,10 +18,10 @@ from barnabas.server.cluster.metadata import ClusterMetadata
 from barnabas.server.core.awaiting import pause
 from barnabas.server.core.clock import Clock
 from barnabas.server.core.errors import ApiError
-from barnabas.server.core.topic_names import TRANSACTION_TOPIC
+from barnabas.server.core.topic_names import TRANSACTION_TOPIC, TopicPartition
 from barnabas.server.replication.partition import Partition
 from barnabas.server.settings.config import BrokerConfig
-from barnabas.server.transactions.other_coordinators import Question, TopicPartition
+from barnabas.server.transactions.other_coordinators import Question
 from barnabas.storage.producers.verification import VerificationGuard
 from barnabas.wire.error_codes import ErrorCode
 
@@ -86,6 +86,13 @@ class ClientKind(Enum):
     OLD = "adds partitions, knows INVALID_TXN_STATE"
     ABORTABLE = "adds partitions, knows TRANSACTION_ABORTABLE"
     ADDS_BY_WRITING = "writes, and the broker adds the partition"
+
+    @classmethod
+    def at(cls, version: int, *, abortable_since: int, adds_since: int) -> "ClientKind":
+        """What a client can do that sends this version of an API."""
+        if version >= adds_since:
+            return cls.ADDS_BY_WRITING
+        return cls.ABORTABLE if version >= abortable_since else cls.OLD
 
     @property
     def adds(self) -> bool:

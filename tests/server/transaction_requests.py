@@ -14,6 +14,7 @@ from barnabas.wire.messages.describe_transactions import DescribeTransactionsReq
 from barnabas.wire.messages.end_txn import EndTxnRequest
 from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.wire.messages.init_producer_id import InitProducerIdRequest
+from tests.server.names import unique
 from tests.server.raw_client import RawClient
 from tests.server.waiting import wait_until
 
@@ -149,6 +150,13 @@ class Transactional:
     def state(self) -> str:
         """The name of its state."""
         return str(self.described.transaction_state)
+
+
+def producer_of(client: RawClient, protocol: int = V2) -> Transactional:
+    """A producer with a transactional id of its own, which has begun."""
+    made = Transactional(client, unique("mover"), protocol)
+    find_coordinator(client, made.name)
+    return made.begin()
 
 
 def find_coordinator(client: RawClient, name: str) -> None:

@@ -24,7 +24,7 @@ from tests.server.records import (
     produce,
     produce_request,
 )
-from tests.server.transaction_requests import V1, V2, Id, Transactional, find_coordinator
+from tests.server.transaction_requests import V1, Id, Transactional, producer_of
 from tests.server.waiting import wait_until
 
 OLD, ABORTABLE, ADDING = 9, 11, 12
@@ -35,12 +35,6 @@ def topic(client: RawClient) -> str:
     name = unique("orders")
     create(client, new_topic(name, 2))
     return name
-
-
-def producer_of(client: RawClient, protocol: int = V2) -> Transactional:
-    made = Transactional(client, unique("mover"), protocol)
-    find_coordinator(client, made.name)
-    return made.begin()
 
 
 def transactional_batch(value: bytes, who: Id, sequence: int = 0) -> bytearray:

@@ -15,7 +15,7 @@ from tests.server.group_requests import commit as commit_plainly
 from tests.server.group_requests import fetch_request, offsets
 from tests.server.names import unique
 from tests.server.raw_client import RawClient
-from tests.server.transaction_requests import V1, V2, Id, Transactional, find_coordinator
+from tests.server.transaction_requests import V1, Id, Transactional, producer_of
 from tests.server.waiting import wait_until
 
 OLD, ABORTABLE, ADDING = 3, 4, 5
@@ -26,12 +26,6 @@ def topic(client: RawClient) -> str:
     name = unique("orders")
     create(client, new_topic(name, 2))
     return name
-
-
-def producer_of(client: RawClient, protocol: int = V2) -> Transactional:
-    made = Transactional(client, unique("mover"), protocol)
-    find_coordinator(client, made.name)
-    return made.begin()
 
 
 def commit(

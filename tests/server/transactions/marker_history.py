@@ -22,7 +22,7 @@ from barnabas.server.cluster.metadata import (
 from barnabas.server.core.clock import ManualClock
 from barnabas.server.core.delayed import Delayed
 from barnabas.server.core.errors import ApiError, Unanswered
-from barnabas.server.core.topic_names import OFFSETS_TOPIC, TRANSACTION_TOPIC
+from barnabas.server.core.topic_names import OFFSETS_TOPIC, TRANSACTION_TOPIC, TopicPartition
 from barnabas.server.core.turns import Turns
 from barnabas.server.groups.commits import Committer, TransactionOf
 from barnabas.server.groups.coordinator import GroupCoordinator
@@ -35,7 +35,7 @@ from barnabas.server.settings.config import load_config
 from barnabas.server.transactions.coordinator import TransactionCoordinator
 from barnabas.server.transactions.marker_log import LocalMarkers
 from barnabas.server.transactions.marker_requests import codes_of
-from barnabas.server.transactions.markers import MarkerSender, TopicPartition
+from barnabas.server.transactions.markers import MarkerSender
 from barnabas.server.transactions.transaction import (
     NO_PRODUCER,
     TRANSACTIONS_V1,

@@ -15,8 +15,9 @@ import pytest
 
 from barnabas.server.cluster.metadata import NO_LEADER
 from barnabas.server.core.errors import Unanswered
+from barnabas.server.core.topic_names import TopicPartition
 from barnabas.server.transactions.marker_log import LocalMarkers
-from barnabas.server.transactions.markers import EndedTransaction, MarkerSender, TopicPartition
+from barnabas.server.transactions.markers import EndedTransaction, MarkerSender
 from barnabas.server.transactions.services import Services
 from barnabas.server.transactions.shard import TransactionShard
 from barnabas.server.transactions.states import TransactionState

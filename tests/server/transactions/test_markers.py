@@ -9,12 +9,12 @@ import pytest
 from barnabas.server.cluster.metadata import NO_LEADER, ClusterMetadata, PartitionInfo, TopicInfo
 from barnabas.server.core.clock import ManualClock
 from barnabas.server.core.errors import ApiError, Unanswered
+from barnabas.server.core.topic_names import TopicPartition
 from barnabas.server.observing.logs import Logs
 from barnabas.server.transactions.markers import (
     LONGEST_PAUSE_MS,
     EndedTransaction,
     MarkerSender,
-    TopicPartition,
 )
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.write_txn_markers import WritableTxnMarker

@@ -15,12 +15,12 @@ import pytest
 
 from barnabas.server.broker import Broker as ServerBroker
 from barnabas.server.cluster.metadata import NO_LEADER
-from barnabas.server.core.topic_names import TRANSACTION_TOPIC
+from barnabas.server.core.topic_names import TRANSACTION_TOPIC, TopicPartition
 from barnabas.server.replication.partition import Partition
 from barnabas.server.requests.faults import Fault, Faults
 from barnabas.server.testing.broker import Broker
 from barnabas.server.testing.process_link import ProcessLink
-from barnabas.server.transactions.markers import MarkerSender, TopicPartition
+from barnabas.server.transactions.markers import MarkerSender
 from barnabas.server.transactions.states import TransactionState
 from barnabas.server.transactions.transaction import TRANSACTIONS_V2, Transaction
 from barnabas.wire.api import ApiKey

@@ -9,9 +9,9 @@ import pytest
 from barnabas.server.cluster.metadata import ClusterMetadata, PartitionInfo, TopicInfo
 from barnabas.server.core.clock import ManualClock
 from barnabas.server.core.errors import ApiError
-from barnabas.server.core.topic_names import TRANSACTION_TOPIC
+from barnabas.server.core.topic_names import TRANSACTION_TOPIC, TopicPartition
 from barnabas.server.settings.config import load_config
-from barnabas.server.transactions.other_coordinators import Question, TopicPartition
+from barnabas.server.transactions.other_coordinators import Question
 from barnabas.server.transactions.verification import Beginnings, ClientKind, Refusals, Verifier
 from barnabas.storage.producers.verification import VerificationGuard
 from barnabas.wire.error_codes import ErrorCode
