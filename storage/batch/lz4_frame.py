@@ -77,6 +77,26 @@ def with_right_checksum(data: memoryview) -> bytes | memoryview:
     return bytes(frame)
 
 
+def first_frame(data: memoryview) -> memoryview:
+    """The frame without what stands behind it, which Kafka never reads (Lz4BlockInputStream).
+
+    Other decompressors go on with a second frame: the same batch would have more records for one
+    client than for another. Data that is no whole frame comes back as it is.
+    """
+    if len(data) < _HEADER_BYTES or bytes(data[:4]) != _MAGIC:
+        return data
+    flags = data[4]
+    position = _HEADER_BYTES + (8 if flags & 0x08 else 0) + (4 if flags & 0x01 else 0)
+    block_checksum_bytes = 4 if flags & 0x10 else 0
+    while position + 4 <= len(data):
+        length = int.from_bytes(data[position : position + 4], "little") & ~_STORED
+        position += 4
+        if length == 0:
+            return data[: position + (4 if flags & 0x04 else 0)]
+        position += length + block_checksum_bytes
+    return data
+
+
 def _header_checksum(descriptor: bytes) -> int:
     return _xxh32(descriptor) >> 8 & 0xFF
 

@@ -13,7 +13,7 @@ believed, which is the one thing left that Kafka does not do.
 
 from typing import TYPE_CHECKING, Final
 
-from barnabas.storage.batch.compression import decompress
+from barnabas.storage.batch.compression import decompress, has_many_members
 from barnabas.storage.batch.header import NO_TIMESTAMP, V2_HEADER_BYTES, Buffer
 from barnabas.storage.errors import CorruptBatch, DecompressionTooLarge, UnsupportedCodec
 
@@ -60,7 +60,7 @@ def largest_timestamp(
 
 
 def _decompressed(codec: int, records: memoryview, limit_bytes: int) -> bytes:
-    if len(records) > limit_bytes:
+    if len(records) > limit_bytes or has_many_members(codec, records):
         raise DecompressionTooLarge(f"{len(records)} compressed bytes")
     return decompress(codec, records, limit_bytes)
 

@@ -6,15 +6,32 @@ the kernel lets go of it however the process ends.
 """
 
 import fcntl
+import os
 from struct import Struct
 
-from barnabas.storage.disk.fs import READ_WRITE, FileSystem
+from barnabas.storage.disk.fs import READ_WRITE, FileSystem, exists
 from barnabas.storage.errors import LogDirectoryLocked
 
 NAME = ".lock"
 # struct flock of 64-bit Linux: type, whence, start, length (0: to the end), pid (must be 0).
 _FLOCK = Struct("@hhqqi4x")
 _WHOLE_FILE = _FLOCK.pack(fcntl.F_WRLCK, 0, 0, 0, 0)
+
+
+def is_held(fs: FileSystem, directory: str) -> bool:
+    """Whether somebody holds a data directory; nothing is written, and no lock is taken.
+
+    Raises OSError where the file cannot be read.
+    """
+    path = f"{directory}/{NAME}"
+    if not exists(fs, path):
+        return False
+    fd = fs.open(path, os.O_RDONLY, 0)
+    try:
+        (kind, *_) = _FLOCK.unpack(fs.control(fd, fcntl.F_OFD_GETLK, _WHOLE_FILE))
+    finally:
+        fs.close(fd)
+    return bool(kind != fcntl.F_UNLCK)
 
 
 class DirectoryLock:

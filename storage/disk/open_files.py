@@ -84,6 +84,10 @@ class OpenFile:
         """`size` bytes from `position` on, fewer only where the file ends; ColdRead as above."""
         if self._mode.is_warm_only:
             return self.read_warm(size, position)
+        return self.read_waiting(size, position)
+
+    def read_waiting(self, size: int, position: int) -> bytes:
+        """The same, and never ColdRead: `ReadMode` is the loop's, which changes it as it likes."""
         data = self._pread(self.fd, size, position)
         if len(data) == size or not data:
             return data
@@ -97,7 +101,7 @@ class OpenFile:
     def read_warm(self, size: int, position: int) -> bytes:
         """All of a stretch that is in the page cache, fewer bytes only where the file ends."""
         if self._mode.is_overruled:
-            return self._read_waiting(size, position)
+            return self.read_waiting(size, position)
         buffer = bytearray(size)
         try:
             done = self._fs.preadv(self.fd, [buffer], position, NOWAIT)
@@ -114,16 +118,8 @@ class OpenFile:
             if error.errno != errno.EOPNOTSUPP:
                 raise
             self._mode.is_overruled = True  # the file system cannot say
-            return self._read_waiting(size, position)
+            return self.read_waiting(size, position)
         return bytes(buffer)
-
-    def _read_waiting(self, size: int, position: int) -> bytes:
-        mode = self._mode
-        was_warm_only, mode.is_warm_only = mode.is_warm_only, False
-        try:
-            return self.read_fully(size, position)
-        finally:
-            mode.is_warm_only = was_warm_only
 
     def _stretch(self, size: int, position: int) -> "FileSlice":
         """What is asked for, and what the kernel would read along with it."""
@@ -319,6 +315,10 @@ class FileSlice:
     def read(self) -> bytes:
         """All of the slice's bytes."""
         return self._file.read_fully(self.size, self.position)
+
+    def read_waiting(self) -> bytes:
+        """The same, in a worker: whatever is looked up meanwhile, it waits for the disk."""
+        return self._file.read_waiting(self.size, self.position)
 
     def read_warm(self) -> bytes:
         """The same, but ColdRead rather than wait for the disk."""

@@ -3,6 +3,7 @@
 from barnabas.storage.batch.reader import read_batches
 from barnabas.storage.errors import CorruptBatch, CorruptIndex
 from barnabas.storage.loading.job import FAR, TooMuchHere
+from barnabas.storage.producers.entry import UNKNOWN_MS
 from barnabas.storage.producers.state import ProducerState
 from barnabas.storage.producers.updates import replay
 from barnabas.storage.segment.segment import Segment
@@ -37,7 +38,10 @@ def rebuild_producers(
             producers.take_snapshot()
         return
     was_empty = producers.is_empty and producers.map_end_offset >= end_offset
-    producers.truncate_and_reload(log_start_offset, end_offset, now_ms, expiration_ms)
+    ages = _Ages(segments)
+    producers.truncate_and_reload(
+        log_start_offset, end_offset, now_ms, expiration_ms, ages.written_by
+    )
     if end_offset > producers.map_end_offset and not was_empty:
         to_replay = segments.between(producers.map_end_offset, end_offset)
         size_bytes = sum(segment.size_bytes for segment in to_replay)
@@ -49,8 +53,39 @@ def rebuild_producers(
             if segment.base_offset in bases:
                 producers.take_snapshot()
             _replay(producers, segment, start, end_offset)
+        producers.date(now_ms, expiration_ms, ages.written_by)
     producers.map_end_offset = end_offset
     producers.take_snapshot()
+
+
+class _Ages:
+    """When records had been written, from when their segments' files were last written to.
+
+    A snapshot and a log tell only the timestamps that producers have given their records.
+    """
+
+    __slots__ = ("_by_base", "_segments")
+
+    def __init__(self, segments: Segments) -> None:
+        self._segments = segments
+        self._by_base: dict[int, int] = {}
+
+    def written_by(self, offset: int) -> int:
+        """In ms since 1970, at the latest; unknown where the segment has gone."""
+        segment = self._segments.floor(offset)
+        if segment is None:
+            return UNKNOWN_MS
+        base = segment.base_offset
+        if base not in self._by_base:
+            self._by_base[base] = _modified_ms(segment)
+        return self._by_base[base]
+
+
+def _modified_ms(segment: Segment) -> int:
+    try:
+        return int(segment.files.fs.stat(segment.log_file.path).st_mtime * 1000)
+    except FileNotFoundError:
+        return UNKNOWN_MS
 
 
 def _replay(producers: ProducerState, segment: Segment, start: int, end: int) -> None:

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from barnabas.storage.directory_names import TopicPartition
+from barnabas.storage.directory_names import FUTURE, TopicPartition
 from barnabas.storage.file_names import INDEX, LOG, SWAP, TIME_INDEX
 from barnabas.storage.loading.job import LoadJob, Recovered, RecoveryFailed
 from barnabas.storage.log_config import WORTH_A_CHILD_BYTES
@@ -45,6 +45,11 @@ class UnopenedLog:
     """What was mended before that was seen."""
     result: Recovered | RecoveryFailed | None = None
     """What another process has made of it, if one has tried."""
+
+    @property
+    def is_future(self) -> bool:
+        """Whether it is being filled, to replace another one."""
+        return self.job.directory.endswith(FUTURE)
 
 
 def recover_elsewhere(

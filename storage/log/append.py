@@ -25,6 +25,8 @@ from barnabas.storage.producers.updates import ProducerUpdates
 from barnabas.storage.producers.verification import VerificationGuard
 
 _CLIENT: Final = AppendOrigin.CLIENT
+MOST_COPIED_BYTES: Final = (1 << 31) - 1
+"""Of one append of a follower: its leader may have taken what `segment.bytes` allows no more."""
 _LAST_FIRST_OFFSET: Final = MAX_OFFSET - (1 << 31)
 """Of an append, since no batch reaches further than this from its first offset."""
 
@@ -79,6 +81,11 @@ class LogAppender:
         self._writer.segment_bytes = config.segment_bytes
         self._rules = self._rules_of(config)
         self.plain.update_config(config, self._rules)
+
+    def take_over(self, other: "LogAppender") -> None:
+        """Go on with the verifications of transactions that another log of the partition has."""
+        self.verification = self._writer.verification = other.verification
+        self.verifies_transactions = other.verifies_transactions
 
     def _rules_of(self, config: LogConfig) -> AppendRules:
         return append_rules(
@@ -145,7 +152,7 @@ class LogAppender:
                     if not header.is_control:
                         self._check_verified(header, origin, guard)
                     updates.add(valid.buffer, header, transaction_version)
-            return self._writer.write(valid, updates, now_ms)
+            return self._writer.write(valid, updates, now_ms, self._writer.segment_bytes)
         except StorageError as error:
             raise error.located(self._topic_partition) from None
         except OSError as error:
@@ -203,7 +210,7 @@ class LogAppender:
             for header in valid.headers:
                 if header.has_producer_id:
                     updates.add(valid.buffer, header)
-            return self._writer.write(valid, updates, now_ms)
+            return self._writer.write(valid, updates, now_ms, MOST_COPIED_BYTES)
         except StorageError as error:
             raise error.located(self._topic_partition) from None
         except OSError as error:

@@ -31,6 +31,10 @@ class FailureChannel:
         self._epochs = epochs
         self._listener = listener
 
+    def relocate(self, directory: str) -> None:
+        """The log's directory has another name now."""
+        self._directory = directory
+
     def fail(self, error: OSError) -> NoReturn:
         """Raise TooManyOpenFiles for a want of descriptors, which passes.
 

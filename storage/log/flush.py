@@ -94,6 +94,10 @@ class LogFlusher:
         self.recovery_point = recovery_point
         self.segments_synced_at_once = SEGMENTS_SYNCED_AT_ONCE
 
+    def relocate(self, directory: str) -> None:
+        """The log's directory has another name now; no flush may be under way."""
+        self._directory = directory
+
     def sure_offset(self) -> int:
         """All below is durable, the ends of transactions that it has become of included.
 

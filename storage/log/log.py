@@ -168,6 +168,31 @@ class Log:
         self.store.update_config(config)
         self.appender.update_config(config)
 
+    def relocate(self, directory: str) -> None:
+        """The log's directory has been renamed; no flush may be under way. Files stay open."""
+        self.directory = directory
+        self.epochs.relocate(directory)
+        self.producers.relocate(directory)
+        self.failures.relocate(directory)
+        self.flusher.relocate(directory)
+        self.store.relocate(directory)
+
+    def take_over(self, other: "Log") -> None:
+        """Stand in for another log of the partition that ends where this one does.
+
+        What its records alone do not tell is taken from it: settings, offsets, epochs without
+        records, producers whose records are gone, transactions that are being verified.
+        """
+        self.update_config(other.config)
+        self.update_high_watermark(other.high_watermark)
+        self.maybe_increment_log_start_offset(min(other.log_start_offset, self.high_watermark))
+        for epoch, start_offset in other.epochs.entries():
+            if epoch > self.epochs.latest_epoch:
+                self.assign_epoch(epoch, start_offset)
+        self.producers.take_over(other.producers)
+        self.expire_producers_after(other.producer_id_expiration_ms)
+        self.appender.take_over(other.appender)
+
     # --- offsets -----------------------------------------------------------------------
 
     @property

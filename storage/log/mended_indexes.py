@@ -34,6 +34,10 @@ class MendedIndexes:
         self._segments = segments
         self.report = report
 
+    def relocate(self, directory: str) -> None:
+        """The log's directory has another name now."""
+        self._directory = directory
+
     def locate(self, segment: Segment, offset: int) -> tuple[int, int] | None:
         """`Segment.locate`, with an index that turns out to be bad made anew."""
         try:

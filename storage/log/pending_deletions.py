@@ -35,6 +35,12 @@ class PendingDeletions:
         self.delay_ms = delay_ms
         self._deletions: deque[tuple[int, str]] = deque()
 
+    def relocate(self, directory: str) -> None:
+        """The directory of the files has another name now."""
+        self._directory = directory
+        moved = [(due, f"{directory}/{path.rpartition('/')[2]}") for due, path in self._deletions]
+        self._deletions = deque(moved)
+
     def set_aside(self, segment: Segment, now_ms: int, *, keep_snapshot: bool = False) -> None:
         """Rename a segment's files, and the snapshot of the producers at its base offset."""
         self._listener.set_aside()

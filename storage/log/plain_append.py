@@ -145,4 +145,5 @@ class PlainAppender:
             entry.add_batch(
                 producer_epoch, (sequence + delta) & MAX_SEQUENCE, first, last, timestamp
             )
+            entry.written_ms = now_ms
         return AppendInfo(first, last, timestamp, offsets.start, count)

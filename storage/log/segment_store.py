@@ -88,6 +88,14 @@ class SegmentStore:
         self._config = config
         self.deletions.delay_ms = config.file_delete_delay_ms
 
+    def relocate(self, directory: str) -> None:
+        """The log's directory has another name now."""
+        self._directory = directory
+        self.deletions.relocate(directory)
+        self.indexes.relocate(directory)
+        for segment in self.segments:
+            segment.relocate(directory)
+
     def reserve_descriptors(self) -> None:
         """To be called before anything that must not stop half-way; raises OSError."""
         self.files.reserve(self._directory)

@@ -57,14 +57,20 @@ class BatchWriter:
             return store.roll(self._offsets.end, now_ms)
         return store.active
 
-    def write(self, valid: ValidatedRecords, updates: ProducerUpdates, now_ms: int) -> AppendInfo:
+    def write(
+        self,
+        valid: ValidatedRecords,
+        updates: ProducerUpdates,
+        now_ms: int,
+        most_bytes: int,
+    ) -> AppendInfo:
         """Write validated batches, and do all that follows from them; raises OSError."""
         headers, offsets, store = valid.headers, self._offsets, self._store
         if not headers:
             return AppendInfo(-1, -1, NO_TIMESTAMP, offsets.start, 0)
         size, timestamp, last_offset = len(valid.buffer), valid.max_timestamp, valid.last_offset
-        if size > self.segment_bytes:
-            raise RecordListTooLarge(f"{size} bytes exceed segment.bytes {self.segment_bytes}")
+        if size > most_bytes:
+            raise RecordListTooLarge(f"{size} bytes exceed segment.bytes {most_bytes}")
         if updates.has_aborted:
             store.reserve_descriptors()  # readers must not miss what was aborted
         self._take_epochs(headers)
@@ -73,7 +79,7 @@ class BatchWriter:
             segment = store.roll(max(_first_possible_offset(headers), offsets.end), now_ms)
         segment.append_set(valid.buffer, headers)
         offsets.end = self._producers.map_end_offset = last_offset + 1
-        self._commit(updates, segment)
+        self._commit(updates, segment, now_ms)
         for header in headers:
             if header.is_transactional:
                 self.verification.end(header.producer_id)
@@ -88,8 +94,8 @@ class BatchWriter:
             converted_count=count if valid.was_rewritten else 0,
         )
 
-    def _commit(self, updates: ProducerUpdates, segment: Segment) -> None:
-        for completed, stable_offset in updates.commit():
+    def _commit(self, updates: ProducerUpdates, segment: Segment, now_ms: int) -> None:
+        for completed, stable_offset in updates.commit(now_ms):
             if completed.is_aborted:
                 segment.note_aborted(completed, stable_offset)
         self._offsets.update_first_unstable()

@@ -9,7 +9,7 @@ LogCleanerManager.
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -72,6 +72,8 @@ class CompactionScheduler:
         self._retries = CompactionRetries()
         self._settling: set[ManagedLog] = set()
         """Compacted logs whose new names are not durable yet."""
+        self.is_moving: Callable[[TopicPartition], bool] = lambda partition: False
+        """Whether a log is being copied to another directory: it is left as it is meanwhile."""
         self.uncleanable: dict[TopicPartition, str] = {}
         """Logs that cannot be compacted, and why."""
         self._look: Iterator[None] | None = None
@@ -266,6 +268,7 @@ class CompactionScheduler:
             and partition not in self.uncleanable
             and not self._retries.is_waiting(partition, self._monotonic_ms)
             and partition not in self.running
+            and not self.is_moving(partition)
         )
 
     def _log_of(self, partition: TopicPartition) -> ManagedLog | None:

@@ -78,6 +78,8 @@ class DataDirectory(DataDirectoryFiles):
         self.failure: OSError | None = None
         """Why the directory is offline, None while it works."""
         self.logs: dict[TopicPartition, ManagedLog] = {}
+        self.future_logs: dict[TopicPartition, ManagedLog] = {}
+        """Logs that are being filled, to replace those in other directories (`future_logs`)."""
         self.unopened: list[UnopenedLog] = []
         self.is_signed = False
         """Whether `meta.properties` said whose it is when it was opened."""
@@ -122,9 +124,13 @@ class DataDirectory(DataDirectoryFiles):
         if self.failure is None:
             self.failure = error
             _logger.error("%s: %s; its partitions are offline", self.path, error)
-            for log in self.logs.values():
+            for log in self.all_logs():
                 log.lose_files()
             self._on_failure(self)
+
+    def all_logs(self) -> list[ManagedLog]:
+        """Those in use and those that are being filled."""
+        return [*self.logs.values(), *self.future_logs.values()]
 
     # --- opening -----------------------------------------------------------------------
 
@@ -138,19 +144,17 @@ class DataDirectory(DataDirectoryFiles):
             config = configs.get(partition.topic)
             if config is None:
                 config = configs[partition.topic] = config_of(partition.topic)
-            if not suffix and self._is_stray(partition, is_stray):
-                name, suffix = self._move_aside(partition), STRAY
+            if suffix in ("", FUTURE) and self._is_stray(partition, name, is_stray):
+                name, suffix = self._move_aside(partition, name), STRAY
                 _logger.warning("%s is no partition of this broker: now %s", partition, name)
             self.before_opening()
-            if not suffix:
-                self._load_log(partition, self._load_job(partition, config, now_ms))
-            elif suffix in (DELETED, STRAY):
+            if suffix in (DELETED, STRAY):
                 due_ms = self.monotonic_ms + config.file_delete_delay_ms
                 self.to_remove.append((due_ms, f"{self.path}/{name}"))
-            elif suffix == FUTURE:
-                _logger.warning("%s/%s is left alone", self.path, name)
+            else:
+                self._load_log(partition, self._load_job(partition, config, now_ms, name=name))
 
-    def _is_stray(self, partition: TopicPartition, is_stray: IsStray | None) -> bool:
+    def _is_stray(self, partition: TopicPartition, name: str, is_stray: IsStray | None) -> bool:
         """Whether a log found at the start belongs to no partition of this broker.
 
         A directory that nobody has signed yet may hold what somebody put there to be adopted.
@@ -158,23 +162,28 @@ class DataDirectory(DataDirectoryFiles):
         if is_stray is None or not self.is_signed:
             return False
         try:
-            topic_id = self._read_topic_id(f"{self.path}/{partition}")
+            topic_id = self._read_topic_id(f"{self.path}/{name}")
         except NotADirectoryError:
             return False
         self._found_topic_ids[partition] = topic_id
         return is_stray(partition, topic_id)
 
-    def _move_aside(self, partition: TopicPartition) -> str:
-        name = name_with_suffix(partition, STRAY)
-        self.fs.rename(f"{self.path}/{partition}", f"{self.path}/{name}")
-        self.name_changes += 1
-        return name
+    def _move_aside(self, partition: TopicPartition, name: str) -> str:
+        stray = name_with_suffix(partition, STRAY)
+        self.rename(name, stray)
+        return stray
 
     def _load_job(
-        self, partition: TopicPartition, config: LogConfig, now_ms: int, *, is_new: bool = False
+        self,
+        partition: TopicPartition,
+        config: LogConfig,
+        now_ms: int,
+        *,
+        name: str,
+        is_new: bool = False,
     ) -> LoadJob:
         return LoadJob(
-            f"{self.path}/{partition}",
+            f"{self.path}/{name}",
             config,
             now_ms,
             clean_shutdown=self.was_clean or is_new,
@@ -227,17 +236,25 @@ class DataDirectory(DataDirectoryFiles):
         log = ManagedLog(loader, self, partition, topic_id, full_validation=self._full_validation)
         if high_watermark := self._high_watermarks.get(partition, 0):
             log.update_high_watermark(high_watermark)
-        self.logs[partition] = log
+        logs = self.future_logs if loader.job.directory.endswith(FUTURE) else self.logs
+        logs[partition] = log
         return log
 
     # --- logs --------------------------------------------------------------------------
 
     def create_log(
-        self, partition: TopicPartition, config: LogConfig, now_ms: int, topic_id: bytes | None
+        self,
+        partition: TopicPartition,
+        config: LogConfig,
+        now_ms: int,
+        topic_id: bytes | None,
+        *,
+        is_future: bool = False,
     ) -> ManagedLog:
         """Make a partition's directory and open its empty log; raises OSError."""
         self.before_creation(self, partition)
-        path = f"{self.path}/{partition}"
+        name = name_with_suffix(partition, FUTURE) if is_future else str(partition)
+        path = f"{self.path}/{name}"
         try:
             self.fs.make_directory(path)
         except FileExistsError:
@@ -245,7 +262,8 @@ class DataDirectory(DataDirectoryFiles):
         self.name_changes += 1
         if topic_id is not None:
             self._note_topic_id(path, topic_id)
-        loader = Loader(self.files, self._load_job(partition, config, now_ms, is_new=True))
+        job = self._load_job(partition, config, now_ms, name=name, is_new=True)
+        loader = Loader(self.files, job)
         loader.load()
         log = self._add_log(loader, partition)
         log.topic_id = topic_id
@@ -283,19 +301,43 @@ class DataDirectory(DataDirectoryFiles):
     def set_aside(self, log: ManagedLog, suffix: str) -> str:
         """Take a log out of use: its directory is renamed. Raises OSError; the new path."""
         log.lose_files()
-        del self.logs[log.partition]
+        if log.is_future:
+            del self.future_logs[log.partition]
+        else:
+            del self.logs[log.partition]
         self.to_flush.discard(log)
         self.to_unlink.discard(log)
         self.clean_offsets.pop(log.partition, None)
-        path = f"{self.path}/{name_with_suffix(log.partition, suffix)}"
-        self.fs.rename(log.directory, path)
+        name = name_with_suffix(log.partition, suffix)
+        self.rename(log.directory.rpartition("/")[2], name)
+        return f"{self.path}/{name}"
+
+    def promote(self, log: ManagedLog) -> None:
+        """Let a future log be the partition's: its directory is renamed. Raises OSError.
+
+        Nothing may be at work on its files.
+        """
+        old_path, path = log.directory, f"{self.path}/{log.partition}"
+        self.rename(old_path.rpartition("/")[2], str(log.partition))
+        log.relocate(path)
+        self.unsynced_topic_ids = [
+            path if each == old_path else each for each in self.unsynced_topic_ids
+        ]
+        self.logs[log.partition] = self.future_logs.pop(log.partition)
+
+    def rename(self, name: str, new_name: str) -> None:
+        """Give a partition's directory another name; raises OSError."""
+        self.fs.rename(f"{self.path}/{name}", f"{self.path}/{new_name}")
         self.name_changes += 1
-        return path
+
+    def remove_later(self, path: str, config: LogConfig) -> None:
+        """A directory that was set aside goes when `file.delete.delay.ms` is over."""
+        self.to_remove.append((self.monotonic_ms + config.file_delete_delay_ms, path))
 
     def expire_producers_after(self, expiration_ms: int) -> None:
         """Forget producers that have been silent for so long, in logs old and new."""
         self._producer_id_expiration_ms = expiration_ms
-        for log in self.logs.values():
+        for log in self.all_logs():
             log.expire_producers_after(expiration_ms)
 
     # --- closing -----------------------------------------------------------------------
@@ -305,7 +347,7 @@ class DataDirectory(DataDirectoryFiles):
 
         May be interrupted after each log. `close_files` has to follow, whatever happens here.
         """
-        for log in list(self.logs.values()):
+        for log in self.all_logs():
             log.close()
             yield
         for name in checkpoints.PERIODIC:
@@ -316,10 +358,11 @@ class DataDirectory(DataDirectoryFiles):
         """Give up all descriptors and the lock; without it there are none."""
         if not self.is_locked:
             return
-        for log in self.logs.values():
+        for log in self.all_logs():
             log.close_files()
         self._unlock()
 
     def offsets_for(self, checkpoint: str) -> Offsets:
         """What a checkpoint file should say now."""
-        return OFFSETS_FOR[checkpoint](self.logs, self.clean_offsets)
+        logs = {**self.logs, **self.future_logs} if self.future_logs else self.logs
+        return OFFSETS_FOR[checkpoint](logs, self.clean_offsets)

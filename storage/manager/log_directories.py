@@ -14,6 +14,7 @@ from barnabas.storage.disk.open_files import FileCache
 from barnabas.storage.errors import InconsistentLogDirectory, LogDirectoryFailed, OpeningGivenUp
 from barnabas.storage.loading.unopened_logs import Recover, recover_elsewhere, recover_in_children
 from barnabas.storage.manager.data_directory import ConfigOf, DataDirectory, IsStray
+from barnabas.storage.manager.unfinished_moves import settle_moves
 
 
 class LogDirectories:
@@ -67,11 +68,12 @@ class LogDirectories:
     def lock(self) -> None:
         """Take the directories' locks; for whoever has more in them than logs, before `open`.
 
-        Raises LogDirectoryLocked.
+        Raises LogDirectoryLocked, and LogDirectoryFailed if no directory works.
         """
         for directory in self._online():
             if not directory.is_locked:
                 self._guard(directory, directory.lock)
+        self._require_one_online()
 
     def _open(
         self,
@@ -85,6 +87,7 @@ class LogDirectories:
             self.lock()
             for directory in self._online():
                 self._guard(directory, self._check_identity, directory, broker_id, cluster_id)
+            self._settle_moves()
             for directory in self._online():
                 self._guard(directory, self._load, directory, config_of, now_ms, is_stray)
             self._recover_elsewhere()
@@ -144,6 +147,11 @@ class LogDirectories:
         finally:
             self._note_homes(directory)
 
+    def _settle_moves(self) -> None:
+        online = self._online()
+        all_work = len(online) == len(self.directories)
+        settle_moves(online, self._guard, all_work=all_work)
+
     def _recover_elsewhere(self) -> None:
         """Logs with much to recover, in child processes."""
         if self._recover is not None:
@@ -164,7 +172,8 @@ class LogDirectories:
 
     def _note_homes(self, directory: DataDirectory) -> None:
         """Where partitions lie; of a directory that fails half-way too, as they are offline."""
-        found = [*directory.logs, *(each.partition for each in directory.unopened)]
+        unopened = [each.partition for each in directory.unopened if not each.is_future]
+        found = [*directory.logs, *unopened]
         for partition in found:
             other = self._homes.setdefault(partition, directory)
             if other is not directory:

@@ -1,6 +1,7 @@
 """What a broker's logs need from time to time, each thing at its own interval.
 
-    retention                segments that are too old, too many or below the log start go
+    retention                segments that are too old, too many or below the log start go; of a
+                             log that is being filled only the last kind: it follows its source
     flush                    closed segments, and logs with `flush.ms`
     checkpoints              recovery points, log starts, high watermarks
     producer ids             idle ones are forgotten
@@ -107,17 +108,17 @@ class LogMaintenance:
         self._scheduler.run(now_ms, monotonic_ms)
         return max(monotonic_ms, min(self._tasks.due_ms, self._scheduler.due_ms))
 
-    def _logs(self) -> Iterator[ManagedLog]:
+    def _logs(self, *, with_futures: bool = False) -> Iterator[ManagedLog]:
         """The logs that are online, and in use by the time they are reached."""
         for directory in self._directories:
-            for log in list(directory.logs.values()):
+            for log in directory.all_logs() if with_futures else list(directory.logs.values()):
                 if log.is_in_use:
                     yield log
 
     # --- retention ---------------------------------------------------------------------
 
     def _sweep_retention(self) -> Iterator[int]:
-        for log in self._logs():
+        for log in self._logs(with_futures=True):
             count = _SEGMENTS_AT_ONCE
             while count == _SEGMENTS_AT_ONCE and log.is_in_use and not self._scheduler.spares(log):
                 count = 0
@@ -132,7 +133,7 @@ class LogMaintenance:
         """
         count = count_below_start(log.segments.base_offsets, log.log_start_offset)
         config = log.config
-        if config.delete:
+        if config.delete and not log.is_future:
             sizes = [segment.size_bytes for segment in log.segments]
             count = max(count, count_above_size(sizes, config.retention_bytes))
             ages = islice(log.ages(), _SEGMENTS_AT_ONCE)
@@ -148,6 +149,12 @@ class LogMaintenance:
         Not if it fails, nor for what is truncated before.
         """
         self._flusher.flush(log, None, done)
+
+    def may_be_at_work_on(self, log: ManagedLog) -> bool:
+        """Whether files of a log are being synced by the names they have now, or any of its data
+        directory's unlinked."""
+        directory = log.data_directory
+        return self._flusher.is_flushing(log) or self._unlinking.is_at_work_in(directory)
 
     def truncating(self, log: ManagedLog, offset: int) -> None:
         """What a log holds at an offset and above it goes."""

@@ -7,6 +7,7 @@ to the `worker` it was given. Source: Kafka's LogManager.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
 from barnabas.storage.compaction.job import Compactor
 from barnabas.storage.compaction.process import InlineCompactor
@@ -21,9 +22,13 @@ from barnabas.storage.manager.checkpoint_writer import CheckpointWriter
 from barnabas.storage.manager.compaction_scheduler import CompactionScheduler
 from barnabas.storage.manager.data_directory import ConfigOf, DataDirectory, IsStray
 from barnabas.storage.manager.disk_work import DiskWork, Worker, work_inline
+from barnabas.storage.manager.future_logs import FutureLogs
 from barnabas.storage.manager.log_directories import LogDirectories
 from barnabas.storage.manager.log_maintenance import LogMaintenance
 from barnabas.storage.manager.managed_log import ManagedLog
+
+MOST_PREFERRED: Final = 10_000
+"""Partitions for which it is remembered where they are to be made: anybody may name any."""
 
 
 class LogManager(LogDirectories):
@@ -76,6 +81,12 @@ class LogManager(LogDirectories):
         )
         for directory in self.directories:
             directory.on_truncation = self.maintenance.truncating
+        self.futures = FutureLogs(
+            self.directories, self._homes, self.scheduler, self.maintenance, self._disk_work,
+            checkpoint_writer,
+        )  # fmt: skip
+        self.scheduler.is_moving = self.futures.__contains__
+        self._preferred: dict[TopicPartition, str] = {}
 
     # --- opening -----------------------------------------------------------------------
 
@@ -139,10 +150,10 @@ class LogManager(LogDirectories):
     ) -> ManagedLog:
         """The partition's log, made if there is none.
 
-        A new one goes to the working directory that holds the fewest, or to `path`. A
-        partition that is not new may lie in a directory that has failed: then none is made
-        (`is_new` false). Raises LogDirectoryFailed, and InconsistentLogDirectory if the log
-        belongs to another topic id.
+        A new one goes to the working directory that holds the fewest, or to `path`, or to the
+        one that it was told to `prefer`. A partition that is not new may lie in a directory that
+        has failed: then none is made (`is_new` false). Raises LogDirectoryFailed, and
+        InconsistentLogDirectory if the log belongs to another topic id.
         """
         log = self.get(partition)
         if log is None:
@@ -165,17 +176,51 @@ class LogManager(LogDirectories):
             raise LogDirectoryFailed(
                 "it may lie in a data directory that has failed", topic_partition=str(partition)
             )
-        online.sort(key=lambda directory: len(directory.logs))
+        path = path or self._preferred.get(partition)
+        online.sort(key=lambda directory: len(directory.logs) + len(directory.future_logs))
         for directory in online:
             if path is None or directory.path == path:
                 try:
-                    log = directory.create_log(partition, config, now_ms, topic_id)
+                    log = self._create_in(directory, partition, config, now_ms, topic_id)
                 except OSError as error:
                     directory.fail(error)
                     continue
                 self._homes[partition] = directory
+                self._preferred.pop(partition, None)
                 return log
         raise LogDirectoryFailed("no data directory works", topic_partition=str(partition))
+
+    def _create_in(
+        self,
+        directory: DataDirectory,
+        partition: TopicPartition,
+        config: LogConfig,
+        now_ms: int,
+        topic_id: bytes | None,
+    ) -> ManagedLog:
+        """A new log, also in the place of a copy of one that is lost; raises OSError.
+
+        A log cannot be replaced by one in its own directory. The copy would be cut to nothing
+        anyway, as the new log holds nothing.
+        """
+        if partition in directory.future_logs:
+            self.futures.drop(partition)
+            if directory.failure is not None:
+                raise directory.failure
+        return directory.create_log(partition, config, now_ms, topic_id)
+
+    def prefer(self, partition: TopicPartition, directory: DataDirectory) -> None:
+        """Make a partition's log there, when it comes to be made; the last of many counts."""
+        self._preferred.pop(partition, None)
+        if len(self._preferred) >= MOST_PREFERRED:
+            del self._preferred[next(iter(self._preferred))]
+        self._preferred[partition] = directory.path
+
+    def at_disk(
+        self, directory: DataDirectory, work: Callable[[], None], done: Callable[[], None]
+    ) -> None:
+        """Do in the worker what waits for a directory's disk; `done` unless that fails."""
+        self._disk_work.submit(directory, work, done)
 
     def _assign_topic_id(self, log: ManagedLog, topic_id: bytes) -> None:
         try:
@@ -194,12 +239,14 @@ class LogManager(LogDirectories):
             log.failures.fail(error)
 
     def delete(self, partition: TopicPartition) -> None:
-        """Take a log out of use; its files go when `file.delete.delay.ms` is over."""
+        """Take a log out of use; its files go when `file.delete.delay.ms` is over.
+
+        One that is being filled to replace it goes, too.
+        """
+        self.futures.drop(partition)
         log = self._forget(partition)
         if log is not None:
-            path = self._set_aside(log)
-            due_ms = log.data_directory.monotonic_ms + log.config.file_delete_delay_ms
-            log.data_directory.to_remove.append((due_ms, path))
+            log.data_directory.remove_later(self._set_aside(log), log.config)
 
     def _forget(self, partition: TopicPartition) -> ManagedLog | None:
         """The log, known to nobody any more; None if there is none to touch.
@@ -238,7 +285,7 @@ class LogManager(LogDirectories):
 
     def update_config(self, topic: str, config: LogConfig) -> None:
         """Use other settings for a topic's logs from now on."""
-        for log in self:
+        for log in [*self, *self.futures]:
             if log.partition.topic == topic:
                 log.update_config(config)
 

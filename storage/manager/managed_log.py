@@ -91,9 +91,16 @@ class ManagedLog(Log):
 
     @property
     def is_in_use(self) -> bool:
-        """Whether the log has neither been deleted nor gone offline."""
+        """Whether the log has neither been deleted nor replaced nor gone offline."""
         directory = self.data_directory
-        return directory.is_online and directory.logs.get(self.partition) is self
+        return directory.is_online and (
+            directory.logs.get(self.partition) is self or self.is_future
+        )
+
+    @property
+    def is_future(self) -> bool:
+        """Whether the log is being filled, to replace the partition's."""
+        return self.data_directory.future_logs.get(self.partition) is self
 
     def age_of(self, segment: Segment) -> int:
         """Timestamp in ms of a segment's newest record, of its file if records have none."""

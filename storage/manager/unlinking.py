@@ -23,9 +23,24 @@ class Unlinking:
     def __init__(self, disk_work: DiskWork) -> None:
         self._work = disk_work.submit
         self._at_work: set[DataDirectory] = set()
+        self._taking: set[DataDirectory] = set()
+        """Where paths are held for which no order has been given yet."""
+
+    def is_at_work_in(self, directory: DataDirectory) -> bool:
+        """Whether something of a directory is being unlinked, or about to be: no log's own may
+        get another name, or those files stay."""
+        return directory in self._at_work or directory in self._taking
 
     def sweep(self, directory: DataDirectory) -> Iterator[int]:
         """Unlink what is due in a directory, and whole partitions that were deleted."""
+        self._taking.add(directory)
+        try:
+            yield from self._unlink_files(directory)
+        finally:
+            self._taking.discard(directory)
+        yield from self._remove_partitions(directory)
+
+    def _unlink_files(self, directory: DataDirectory) -> Iterator[int]:
         due: list[str] = []
         for log in sorted(directory.to_unlink, key=partition_of):
             paths, next_due_ms = log.store.deletions.take_due(directory.monotonic_ms)
@@ -39,7 +54,6 @@ class Unlinking:
                 yield from self._unlink(directory, some)
         if due:
             yield from self._unlink(directory, due)
-        yield from self._remove_partitions(directory)
 
     def _unlink(self, directory: DataDirectory, paths: Sequence[str]) -> Iterator[int]:
         yield from self._wait(directory)

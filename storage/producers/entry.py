@@ -21,6 +21,7 @@ from barnabas.storage.errors import (
 
 KEPT_BATCHES: Final = 5
 NO_TRANSACTION: Final = -1
+UNKNOWN_MS: Final = -1
 MAX_PRODUCER_EPOCH: Final = 0x7FFF
 
 
@@ -56,6 +57,8 @@ class ProducerEntry:
     last_timestamp: int = NO_TIMESTAMP
     current_transaction_first_offset: int = NO_TRANSACTION
     batches: list[SentBatch] = field(default_factory=list)
+    written_ms: int = field(default=UNKNOWN_MS, compare=False)
+    """When it last wrote, by this broker's clock; of what was loaded, not before that."""
 
     @property
     def last_sequence(self) -> int:
@@ -78,7 +81,16 @@ class ProducerEntry:
             self.last_timestamp,
             self.current_transaction_first_offset,
             self.batches.copy(),
+            self.written_ms,
         )
+
+    def is_idle(self, now_ms: int, idle_ms: int) -> bool:
+        """Whether it has written nothing for so long.
+
+        Its records' timestamps alone do not say so: they are the producer's word, and those of
+        what happened long ago are old when they are written.
+        """
+        return now_ms - max(self.last_timestamp, self.written_ms) >= idle_ms
 
     def find_duplicate(
         self, epoch: int, first_sequence: int, last_offset_delta: int

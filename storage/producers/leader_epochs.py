@@ -5,7 +5,8 @@ line each, both rising. A follower that changes leader, or a consumer that may h
 was lost, asks where an epoch ended: at the start of the next larger one (KIP-101, KIP-279).
 
 Each batch carries its epoch, so what the file lacks above the recovery point is found again
-when the log is recovered. That is why a change is written at once but only synced by a flush.
+when the log is recovered. That is why a change may wait for the next flush, which syncs the file;
+one that a batch brings along is written before that batch.
 """
 
 import errno
@@ -24,7 +25,12 @@ _MAX_EPOCH: Final = (1 << 31) - 1
 
 
 def parse_epochs(data: bytes) -> list[tuple[int, int]]:
-    """The (epoch, start offset) entries of a checkpoint file; CorruptCheckpoint if it is none."""
+    """The (epoch, start offset) entries of a checkpoint file; CorruptCheckpoint if it is none.
+
+    Apache Kafka makes the file empty with the log, and it stays so until the log has records.
+    """
+    if not data:
+        return []
     try:
         version, count, *lines = data.decode("ascii").split("\n")
         entries = [(int(epoch), int(start)) for epoch, start in map(str.split, filter(None, lines))]
@@ -88,9 +94,19 @@ class LeaderEpochs:
         self.synced_writes = 0
         """What `writes` was when a sync of the file that has ended was begun."""
 
+    def relocate(self, directory: str) -> None:
+        """The directory of the file has another name now."""
+        self.path = f"{directory}/{FILE_NAME}"
+
     def load(self) -> None:
-        """Read the file; CorruptCheckpoint if it makes no sense."""
-        epochs, starts = _parsed(read_file(self._fs, self.path))
+        """Read the file; CorruptCheckpoint if it makes no sense.
+
+        So is an empty one, which a power cut may have left of one that was not.
+        """
+        data = read_file(self._fs, self.path)
+        if not data:
+            raise CorruptCheckpoint(f"{FILE_NAME} is empty")
+        epochs, starts = _parsed(data)
         self._epochs, self._starts = epochs.copy(), starts.copy()
         self._changed()
         self._stored = self.entries()

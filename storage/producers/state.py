@@ -8,14 +8,19 @@ A transaction is *ongoing* up to its marker and *unreplicated* until the marker 
 high watermark; the first offset of the earliest of either bounds the last stable offset.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Final
 
 from barnabas.storage.disk.fs import FileSystem, read_file, write_file
 from barnabas.storage.errors import CorruptSnapshot
 from barnabas.storage.file_names import DELETED
-from barnabas.storage.producers.entry import CompletedTransaction, ProducerEntry, SentBatch
+from barnabas.storage.producers.entry import (
+    UNKNOWN_MS,
+    CompletedTransaction,
+    ProducerEntry,
+    SentBatch,
+)
 from barnabas.storage.producers.snapshot import (
     FIRST_TABLE_SIZE,
     build_snapshot,
@@ -74,6 +79,12 @@ class ProducerState:
         """Put a changed copy of an entry, or a new one, in its place."""
         self.producers[entry.producer_id] = entry
         self._buckets = table_size(len(self.producers), self._buckets)
+
+    def take_over(self, other: "ProducerState") -> None:
+        """Know the producers, too, that another log of the partition knows without a record."""
+        for producer_id, entry in other.producers.items():
+            if producer_id not in self.producers and entry.current_transaction_first_offset < 0:
+                self.replace(entry)
 
     def complete(self, completed: CompletedTransaction) -> int:
         """Note that a transaction has ended; the last stable offset right after it.
@@ -134,6 +145,10 @@ class ProducerState:
         return expired
 
     # --- snapshots ---------------------------------------------------------------------
+
+    def relocate(self, directory: str) -> None:
+        """The directory of the snapshots has another name now."""
+        self._directory = directory
 
     def snapshot_path(self, offset: int) -> str:
         return f"{self._directory}/{offset:020d}.snapshot"
@@ -226,9 +241,18 @@ class ProducerState:
     # --- loading and truncation --------------------------------------------------------
 
     def truncate_and_reload(
-        self, log_start_offset: int, log_end_offset: int, now_ms: int, expiration_ms: int
+        self,
+        log_start_offset: int,
+        log_end_offset: int,
+        now_ms: int,
+        expiration_ms: int,
+        written_by: Callable[[int], int],
     ) -> None:
-        """Go back to the newest snapshot in (start, end]; the caller replays from there."""
+        """Go back to the newest snapshot in (start, end]; the caller replays from there.
+
+        Of a producer that seems to be idle `written_by` says when the record at an offset had
+        been written at the latest.
+        """
         for offset in list(self.snapshots):
             if offset > log_end_offset or offset <= log_start_offset:
                 self.remove_snapshot(offset)
@@ -236,9 +260,15 @@ class ProducerState:
             self.on_log_start_offset(log_start_offset)
             return
         self._clear()
-        self._load(log_start_offset, now_ms, expiration_ms)
+        self._load(log_start_offset, now_ms, expiration_ms, written_by)
 
-    def _load(self, log_start_offset: int, now_ms: int, expiration_ms: int) -> None:
+    def _load(
+        self,
+        log_start_offset: int,
+        now_ms: int,
+        expiration_ms: int,
+        written_by: Callable[[int], int],
+    ) -> None:
         while self.snapshots:
             offset = self.snapshots[-1]
             try:
@@ -247,6 +277,7 @@ class ProducerState:
                 self.damages.append(f"{offset:020d}.snapshot: {error}; it is not used")
                 self.remove_snapshot(offset)
                 continue
+            _date(entries, now_ms, expiration_ms, written_by)
             for entry in entries:
                 if not _is_expired(entry, now_ms, expiration_ms):
                     self._adopt(entry)
@@ -254,6 +285,10 @@ class ProducerState:
             self._snapshot_offset = self.map_end_offset = offset
             return
         self._snapshot_offset = self.map_end_offset = log_start_offset
+
+    def date(self, now_ms: int, expiration_ms: int, written_by: Callable[[int], int]) -> None:
+        """Find out of the producers that seem to be idle when they have written at the latest."""
+        _date(self.producers.values(), now_ms, expiration_ms, written_by)
 
     def _adopt(self, entry: ProducerEntry) -> None:
         self.producers[entry.producer_id] = entry
@@ -283,5 +318,15 @@ class ProducerState:
 
 
 def _is_expired(entry: ProducerEntry, now_ms: int, expiration_ms: int) -> bool:
-    is_idle = now_ms - entry.last_timestamp >= expiration_ms
-    return is_idle and entry.current_transaction_first_offset < 0
+    return entry.current_transaction_first_offset < 0 and entry.is_idle(now_ms, expiration_ms)
+
+
+def _date(
+    entries: Iterable[ProducerEntry],
+    now_ms: int,
+    expiration_ms: int,
+    written_by: Callable[[int], int],
+) -> None:
+    for entry in entries:
+        if entry.written_ms == UNKNOWN_MS and entry.is_idle(now_ms, expiration_ms):
+            entry.written_ms = written_by(entry.last_data_offset)

@@ -9,6 +9,7 @@ from barnabas.storage.batch.control_records import EndTransactionMarker, parse_c
 from barnabas.storage.batch.header import BatchHeader, Buffer
 from barnabas.storage.batch.records import decode_batch
 from barnabas.storage.producers.entry import (
+    UNKNOWN_MS,
     AppendOrigin,
     CompletedTransaction,
     ProducerEntry,
@@ -92,9 +93,10 @@ class ProducerUpdates:
         """Whether transactions are aborted by these batches."""
         return any(completed.is_aborted for completed in self._completed)
 
-    def commit(self) -> list[tuple[CompletedTransaction, int]]:
+    def commit(self, now_ms: int = UNKNOWN_MS) -> list[tuple[CompletedTransaction, int]]:
         """Put the changes in place: each ended transaction with its last stable offset."""
         for entry in self._entries.values():
+            entry.written_ms = now_ms
             self._state.replace(entry)
         for first_offset, producer_id in self._started.items():
             self._state.ongoing[first_offset] = producer_id

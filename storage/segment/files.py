@@ -179,6 +179,11 @@ class SegmentFiles:
             self.transaction_index.file,
         )
 
+    def relocate(self, directory: str) -> None:
+        """The directory of the files has another name now; open descriptors stay valid."""
+        for file in self.each_file():
+            file.path = f"{directory}/{file.path.rpartition('/')[2]}"
+
     def change_suffix(self, old: str, new: str) -> None:
         """Rename the files from one suffix to another; missing ones are passed over."""
         for file in self.each_file():

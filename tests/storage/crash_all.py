@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from .faulty_disk import Fault
+from .manager import test_struck_moves
 from .test_crash import count_changes, strike
 from .test_kill import round_of_killing
 
@@ -26,6 +27,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="crash-") as folder:
         if not chosen.no_faults:
             strike_everywhere(Path(folder))
+            strike_moves(Path(folder))
         kill(Path(folder) / "killed", chosen.rounds, chosen.seed)
 
 
@@ -36,6 +38,13 @@ def strike_everywhere(folder: Path) -> None:
             strike(folder, fault, at)
             shutil.rmtree(folder / f"{fault.name}-{at}")
         print(f"{fault.value}: {changes} places", flush=True)
+
+
+def strike_moves(folder: Path) -> None:
+    """The same for a move between data directories."""
+    for fault in test_struck_moves.STEPS:
+        changes = test_struck_moves.strike_everywhere(folder / f"moves-{fault.name}", fault)
+        print(f"a move, {fault.value}: {changes} places", flush=True)
 
 
 def kill(directory: Path, rounds: int, seed: int) -> None:

@@ -79,7 +79,7 @@ class FaultyDisk:
                 arguments = self._strike_write(number, real, *arguments)
             else:
                 self._strike(number, name)
-        result = self._sync(*arguments) if name == "fsync" else real(*arguments)
+        result = (self._sync if name == "fsync" else real)(*arguments)
         if is_new:
             self._renumber(Path(arguments[0]))
         return result

@@ -2,6 +2,7 @@
 
 import gzip
 import resource
+import zlib
 from threading import Thread
 from typing import Any
 
@@ -94,6 +95,19 @@ def test_lz4_stores_what_does_not_compress() -> None:
     assert decompress(Codec.LZ4, memoryview(packed)) == noise
 
 
+@pytest.mark.parametrize("checksums", [False, True])
+@pytest.mark.parametrize("linked", [False, True])
+def test_what_stands_behind_an_lz4_frame_is_not_read(checksums: bool, linked: bool) -> None:
+    """Kafka's clients read the first frame alone, so that nobody here may read more."""
+    compressor = cramjam.lz4.Compressor(content_checksum=checksums, block_linked=linked)
+    compressor.compress(TEXT)
+    frame = bytes(compressor.finish())
+    for behind in (frame, compress(Codec.LZ4, b"more"), b"\x00\x01\x02"):
+        assert decompress(Codec.LZ4, memoryview(frame + behind)) == TEXT
+    with pytest.raises(CorruptBatch):
+        decompress(Codec.LZ4, memoryview(frame[:-5]))
+
+
 @pytest.mark.parametrize("codec", COMPRESSING)
 def test_bombs_take_no_more_memory_than_the_limit(codec: Codec) -> None:
     bomb = memoryview(compress(codec, bytes(100 << 20)))
@@ -178,6 +192,50 @@ def test_damage_is_corrupt_and_nothing_else(
             decompress(codec, memoryview(packed)[: len(packed) - cut], 1 << 20, format_0=format_0)
         except CorruptBatch:
             pass
+
+
+@pytest.mark.parametrize("behind", [b"", b"\0" * 10, b"\x1f\x8b", b"no member"])
+def test_gzip_members_follow_on_another_and_what_is_behind_them_is_left(behind: bytes) -> None:
+    for members in ((TEXT,), (TEXT[:1000], TEXT[1000:]), (b"", TEXT, b"")):
+        packed = b"".join(map(gzip.compress, members)) + behind
+        assert decompress(Codec.GZIP, memoryview(packed)) == TEXT
+        with pytest.raises(DecompressionTooLarge):
+            decompress(Codec.GZIP, memoryview(packed), len(TEXT) - 1)
+    broken = gzip.compress(TEXT) + gzip.compress(TEXT)[:-20]
+    with pytest.raises(CorruptBatch):
+        decompress(Codec.GZIP, memoryview(broken))
+
+
+@pytest.mark.parametrize("behind", [b"", b"\0\0\0\0"])
+def test_gzip_members_by_the_thousand_are_never_decompressed_at_once(behind: bytes) -> None:
+    """Copying what is left of the batch with each of them took 40 s for 400 KB."""
+    few, many = (gzip.compress(b"x") * count + behind for count in (400, 3_000))
+    steps = decompress_in_steps(Codec.GZIP, memoryview(few))
+    with pytest.raises(StopIteration, match="x"):
+        next(steps)
+    assert isinstance(next(decompress_in_steps(Codec.GZIP, memoryview(many))), Elsewhere)
+
+
+def test_gzip_members_leave_little_of_what_they_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is copied with each of them."""
+    packed = memoryview(gzip.compress(bytes(1_000)) * 4_000 + b"\0")
+    make, given_bytes = zlib.decompressobj, 0
+
+    class Counting:
+        def __init__(self, wbits: int) -> None:
+            self._object = make(wbits)
+
+        def decompress(self, data: memoryview, most: int) -> bytes:
+            nonlocal given_bytes
+            given_bytes += len(data)
+            return self._object.decompress(data, most)
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self._object, name)
+
+    monkeypatch.setattr(zlib, "decompressobj", Counting)
+    assert decompress(Codec.GZIP, packed) == bytes(4_000_000)
+    assert len(packed) < given_bytes < 20 * len(packed)
 
 
 def test_names_and_numbers() -> None:

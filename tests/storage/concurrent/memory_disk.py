@@ -360,7 +360,7 @@ class MemoryDisk:
 
 def _facts(node: Node) -> os.stat_result:
     is_file = isinstance(node, File)
-    size = len(node.content) if is_file else 0
+    size = len(node.content) if isinstance(node, File) else 0
     mode = stat.S_IFREG if is_file else stat.S_IFDIR
     times = (node.mtime,) * 3
     return os.stat_result(

@@ -1,6 +1,7 @@
 import errno
 import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -107,6 +108,16 @@ def test_a_warm_only_read_says_what_has_to_be_read_ahead(tmp_path: Path) -> None
         assert file.open().read(100, len(content)) == b""
     assert [each.read() for each in stretches] == [content, content]
     assert file.open().read(PAGE_BYTES, 100) == content[100 : 100 + PAGE_BYTES]
+
+
+def test_a_worker_waits_for_the_disk_whatever_the_loop_looks_up(tmp_path: Path) -> None:
+    file = half_warm(tmp_path, PAGE_BYTES)
+    content = (tmp_path / "file").read_bytes()
+    stretch = FileSlice(file.open(), 100, 2 * PAGE_BYTES)
+    with file._cache.warm_only(), ThreadPoolExecutor(1) as worker:
+        assert worker.submit(stretch.read_waiting).result() == content[100:][: 2 * PAGE_BYTES]
+        with pytest.raises(ColdRead):
+            stretch.read()
 
 
 def test_a_warm_only_read_ends_where_the_file_ends(tmp_path: Path) -> None:

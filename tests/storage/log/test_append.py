@@ -120,9 +120,18 @@ def test_more_than_a_segment_can_hold_is_refused(tmp_path: Path) -> None:
     log = open_log(tmp_path, segment_bytes=200)
     with pytest.raises(RecordListTooLarge):
         append(log, a_batch(value=b"v" * 300))
-    with pytest.raises(RecordListTooLarge):
-        log.append_as_follower(stamped(bytes(a_batch(value=b"v" * 300)), 0), NOW_MS)
     assert log.log_end_offset == 0
+
+
+def test_a_follower_takes_what_its_leader_has_whatever_a_segment_may_hold_by_now(
+    tmp_path: Path,
+) -> None:
+    log = open_log(tmp_path, segment_bytes=200)
+    for offset in range(3):
+        batch = stamped(bytes(a_batch(value=b"v" * 300)), offset)
+        assert log.append_as_follower(batch, NOW_MS).last_offset == offset
+    assert [segment.base_offset for segment in log.segments] == [0, 1, 2]
+    assert len(list(read_all(log))) == 3
 
 
 def test_log_append_time(tmp_path: Path) -> None:

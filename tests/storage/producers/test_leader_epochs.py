@@ -43,7 +43,6 @@ def test_is_written_only_when_something_changed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        b"",
         b"0\n2\n0 0\n",
         b"1\n0\n",
         b"0\n1\n0\n",
@@ -56,6 +55,18 @@ def test_is_written_only_when_something_changed(tmp_path: Path) -> None:
 def test_refuses_a_damaged_file(content: bytes) -> None:
     with pytest.raises(CorruptCheckpoint):
         parse_epochs(content)
+
+
+def test_an_empty_file_has_no_entries() -> None:
+    """As Apache Kafka leaves it with a log without records; else a power cut may have left it."""
+    assert parse_epochs(b"") == []
+
+
+def test_an_empty_file_is_not_taken_for_what_was_written(tmp_path: Path) -> None:
+    epochs = epochs_of(tmp_path, (0, 0))
+    (tmp_path / FILE_NAME).write_bytes(b"")
+    with pytest.raises(CorruptCheckpoint):
+        epochs.load()
 
 
 def test_content_survives_the_way_there_and_back() -> None:

@@ -1,11 +1,16 @@
 from pathlib import Path
 
 from barnabas.storage.disk.fs import REAL
-from barnabas.storage.producers.entry import CompletedTransaction, ProducerEntry
+from barnabas.storage.producers.entry import UNKNOWN_MS, CompletedTransaction, ProducerEntry
 from barnabas.storage.producers.snapshot import parse_snapshot
 from barnabas.storage.producers.state import ProducerState
 
 HOUR_MS = 3_600_000
+
+
+def unknown(_: int) -> int:
+    """When a record has been written."""
+    return UNKNOWN_MS
 
 
 def a_state(folder: Path, **producers: int) -> ProducerState:
@@ -83,7 +88,7 @@ def test_reloads_from_the_newest_snapshot_that_is_sound(tmp_path: Path) -> None:
     (tmp_path / f"{21:020d}.snapshot").write_bytes(b"broken")
 
     again = ProducerState(REAL, str(tmp_path), state.snapshots)
-    again.truncate_and_reload(0, 30, 0, HOUR_MS)
+    again.truncate_and_reload(0, 30, 0, HOUR_MS, unknown)
     assert list(again.producers) == [1, 2]
     assert again.ongoing == {8: 2}
     assert again.map_end_offset == 9
@@ -96,10 +101,10 @@ def test_reloading_drops_snapshots_outside_of_the_log(tmp_path: Path) -> None:
     for offset in (6, 9, 12):
         state.map_end_offset = offset
         state.take_snapshot()
-    state.truncate_and_reload(6, 9, 0, HOUR_MS)
+    state.truncate_and_reload(6, 9, 0, HOUR_MS, unknown)
     assert state.snapshots == [9]
     assert state.map_end_offset == 9
-    state.truncate_and_reload(9, 9, 0, HOUR_MS)
+    state.truncate_and_reload(9, 9, 0, HOUR_MS, unknown)
     assert state.snapshots == []
     assert 1 in state.producers
 
@@ -109,7 +114,7 @@ def test_reloading_leaves_expired_producers_behind(tmp_path: Path) -> None:
     add(state, 3, 7, in_transaction=True)
     state.take_snapshot()
     state.map_end_offset = 0
-    state.truncate_and_reload(0, 8, 5_000 + HOUR_MS, HOUR_MS)
+    state.truncate_and_reload(0, 8, 5_000 + HOUR_MS, HOUR_MS, unknown)
     assert list(state.producers) == [2, 3]
 
 
