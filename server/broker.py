@@ -1,7 +1,7 @@
 """The broker: everything is made here, started in one order and stopped in the other.
 
     start: data directories, registry, listeners (bound), registration, controller, listeners (open)
-    stop:  listeners, connections, controller and registration, data directories
+    stop:  leaders moved, listeners, connections, controller and registration, data directories
 
 Nothing is global: two brokers in one process share no state but what they are given.
 """
@@ -11,20 +11,29 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from barnabas.server.cluster.controller import Controller
+from barnabas.server.cluster.departure import Departure
+from barnabas.server.cluster.failed_directories import FailedDirectories
 from barnabas.server.cluster.features import Features
 from barnabas.server.cluster.membership import Membership, advertised
 from barnabas.server.cluster.metadata import ClusterMetadata
 from barnabas.server.cluster.producer_ids import ProducerIdPool
-from barnabas.server.cluster.registry_store import Opener, RegistryStore, choose_store
+from barnabas.server.cluster.registry_store import (
+    RegistryStore,
+    choose_store,
+    own_broker_id,
+    registry_of,
+)
 from barnabas.server.cluster.strays import stray_finder
 from barnabas.server.cluster.topics import Topics
+from barnabas.server.controller.office import Controller
 from barnabas.server.coordinators.leadership import Leaderships
+from barnabas.server.core.addresses import address
 from barnabas.server.core.clock import Clock, LoopClock
 from barnabas.server.core.collector import COLLECTOR, STARTING
 from barnabas.server.core.delayed import Delayed
 from barnabas.server.core.startup import StartFailed
 from barnabas.server.core.turns import Turns
+from barnabas.server.disks.identity import noted_broker_id
 from barnabas.server.disks.log_keeper import LogKeeper, log_manager_config
 from barnabas.server.disks.opening import lock_disks, make_disks, open_disks
 from barnabas.server.dispatch import Dispatcher
@@ -35,20 +44,30 @@ from barnabas.server.network.listener import Listener, Population
 from barnabas.server.network.listening import bind_listeners, limits_of
 from barnabas.server.observing.logs import Logs
 from barnabas.server.observing.metrics import Metrics
+from barnabas.server.observing.rare_warnings import RareWarnings
 from barnabas.server.observing.scrape import serve_observations
-from barnabas.server.poses import served_versions, supported_features
+from barnabas.server.peers.dialing import Dial
+from barnabas.server.peers.dialing import dial as dial_by_tcp
+from barnabas.server.poses import features_of, served_versions
 from barnabas.server.registry.errors import RegistryError
 from barnabas.server.registry.registry import Registry
 from barnabas.server.registry.znodes.ensemble import Ensemble
 from barnabas.server.registry.znodes.journal import JournalCorrupt
 from barnabas.server.registry.znodes.store import ZnodeError
+from barnabas.server.replication.control import ControlRequests
 from barnabas.server.replication.fetch_sessions import FetchSessions
+from barnabas.server.replication.fetching.fetchers import Fetchers
 from barnabas.server.replication.hosting import Hosting
+from barnabas.server.replication.moving.moves import Moves
 from barnabas.server.replication.replicas import Replicas
 from barnabas.server.requests.access import AllowEverything, Authorizer
+from barnabas.server.requests.control_parts import ControlParts
+from barnabas.server.requests.controller_requests import ControllerRequests
+from barnabas.server.requests.isr_parts import IsrParts
 from barnabas.server.requests.metrics import RequestMeter
 from barnabas.server.requests.observe import observe_requests
 from barnabas.server.requests.observe_services import observe_services
+from barnabas.server.requests.producer_id_blocks import ProducerIdBlocks
 from barnabas.server.requests.transaction_parts import TransactionParts
 from barnabas.server.routes import Routes
 from barnabas.server.settings.changes.live import LiveSettings
@@ -58,6 +77,8 @@ from barnabas.server.settings.changes.topic_settings import TopicSettings
 from barnabas.server.settings.config import BrokerConfig
 from barnabas.server.transactions.coordinator import TransactionCoordinator
 from barnabas.server.unsupported import refuse_unsupported
+from barnabas.storage.disk.fs import REAL, FileSystem
+from barnabas.storage.manager.data_directory import DataDirectory
 from barnabas.storage.manager.managed_log import ManagedLog
 
 if TYPE_CHECKING:
@@ -83,7 +104,10 @@ class Broker:
         clock: Clock | None = None,
         logs: Logs | None = None,
         ensemble: Ensemble | None = None,
+        dial: Dial = dial_by_tcp,
+        fs: FileSystem = REAL,
     ) -> None:
+        """`fs` is the disk; one that is not real is waited for on the loop, without threads."""
         loop = asyncio.get_running_loop()
         self.config = config
         self.logs = logs or Logs(config.barnabas_log_level)
@@ -95,6 +119,7 @@ class Broker:
         self.metrics = Metrics()
         self.fetches = Delayed(self.clock, "Fetch")
         self.produces = Delayed(self.clock, "Produce")
+        self.deletions = Delayed(self.clock, "DeleteRecords")
         self.fetch_sessions = FetchSessions(
             lambda: config.max_incremental_fetch_session_cache_slots
         )
@@ -103,14 +128,18 @@ class Broker:
         self.routes = Routes(served)
         self.dispatcher = Dispatcher(self, self.routes, self.logs.room("dispatch"))
         config.on_change(self._settings_changed)
+        self._misuses = RareWarnings(self.log, self.clock.monotonic_ms)
         self.population = Population(limits_of(config))
         self.listeners: list[Listener] = []
         self.log_keeper = LogKeeper(
-            self.clock, loop, partial(self.log.unexpected, "work on a disk failed")
-        )
-        self.disks = make_disks(config, self.log_keeper)
+            self.clock, loop, partial(self.log.unexpected, "work on a disk failed"),
+            in_threads=fs is REAL,
+        )  # fmt: skip
+        self.disks = make_disks(config, self.log_keeper, fs)
+        self.followers = Fetchers(self, self.logs.room("replication"))
         self.hosting = Hosting(self)
-        self.disks.on_directory_failed = self.hosting.directory_failed
+        self.moves = Moves(self, self.logs.room("replication"))
+        self.disks.on_directory_failed = self.hosting.directory_unusable
         self.groups = GroupCoordinator(
             config, self.clock, self.metadata, self.produces, self.fetches, self.disks.flush,
             self.logs.room("groups"),
@@ -123,8 +152,19 @@ class Broker:
         self.transaction_parts = TransactionParts(
             self, self.dispatcher, self.logs.room("transactions")
         )
+        self.control = ControlRequests(
+            self.broker_id, self.metadata, self.hosting, lambda: self.membership.broker_epoch,
+            self.turns, self.logs.room("replication"),
+        )  # fmt: skip
+        self.control_parts = ControlParts(self, self.control, self.logs.room("controller"))
+        self.controller_requests = ControllerRequests(self)
+        self.isr_parts = IsrParts(
+            self, lambda: self.membership.broker_epoch, self.controller_requests.alter_partition,
+            self.hosting.high_watermark_moved, self.logs.room("replication"),
+        )  # fmt: skip
         self.http: HttpServer | None = None
         self._shared_ensemble = ensemble
+        self.dial = dial
         self._registry_store: RegistryStore | None = None
         # What stands on the registry is made when that is open.
         self.registry: Registry
@@ -146,17 +186,18 @@ class Broker:
 
     async def _start(self) -> None:
         refuse_unsupported(self.config)
-        open_store = choose_store(self.config, self._shared_ensemble)
+        for note in self.config.notes:
+            self.log.warn(note.text, settings=", ".join(note.names))
         await self._serve_http()  # first of all: /health answers 503 while logs are loaded
         try:
-            self._make_parts(self._take_disks(open_store))
+            await self._find_registry()
+            self._make_parts()
         except BaseException:
+            self._let_go()
             await self._stop_http()
             raise
         logs_are_open = False
         try:
-            await self.registry.cluster.ensure_paths()
-            self.metadata.cluster_id = await self.registry.cluster.ensure_id()
             await self.live_settings.start()
             topics = await self.registry.topics.read_all()
             is_stray = stray_finder({n: t.assignment for n, t in topics.items()}, self.broker_id)
@@ -171,8 +212,10 @@ class Broker:
                 self.config, self.listeners, self.population, self.dispatcher.process, self.clock,
                 self._connection_event,
             )  # fmt: skip
-            endpoints = advertised(self.config, self.listeners)
-            await self.membership.join(endpoints, self.config.broker_rack)
+            endpoints = advertised(self.config, self.listeners, self.log)
+            await self.membership.join(
+                endpoints, self.config.broker_rack, waits=bool(self.config.zookeeper_connect)
+            )
             await self.controller.start()
             self.hosting.started()
         except BaseException as error:
@@ -187,10 +230,16 @@ class Broker:
         self.log_keeper.start()
         self.groups.start()
         self.transactions.start()
+        self.isr_parts.start()
         self.is_serving = True
 
     async def stop(self) -> None:
-        """Take the broker down: nothing new comes in, everything is on disk afterwards."""
+        """Take the broker down: nothing new comes in, everything is on disk afterwards.
+
+        Other brokers lead by then what they can.
+        """
+        if self.is_serving:
+            await self._hand_over()
         failure = await self._end("the broker is stopping", leaves=True, marks_clean=True)
         if failure is not None:
             raise failure
@@ -229,27 +278,32 @@ class Broker:
 
     # Parts of starting.
 
-    def _take_disks(self, open_store: Opener) -> RegistryStore:
-        """Lock the data directories and open the registry, which lies in the first of them."""
+    async def _find_registry(self) -> None:
+        """Lock the data directories, open the registry, learn who this broker is in it.
+
+        Raises StartFailed.
+        """
         try:
             lock_disks(self.disks)
-            self._registry_store = open_store(self.clock, self.log_keeper.run)
-            return self._registry_store
+            open_store = choose_store(self.config, self.disks.directories, self._shared_ensemble)
+            self._registry_store = await open_store(self.clock, self.log_keeper.run)
+            self.registry = registry_of(self.config, self._registry_store)
+            await self.registry.cluster.ensure_paths()
+            self.metadata.cluster_id = await self.registry.cluster.ensure_id()
+            self.broker_id = await own_broker_id(
+                self.config, noted_broker_id(self.disks), self.registry.brokers
+            )
         except (JournalCorrupt, ZnodeError, OSError) as error:
-            self._let_go()
             raise StartFailed(f"the registry cannot be opened: {error}") from None
-        except BaseException:
-            self._let_go()
-            raise
 
-    def _make_parts(self, store: RegistryStore) -> None:
+    def _make_parts(self) -> None:
         """Make what stands on the registry."""
+        registry = self.registry
 
         def is_known(topic: str, index: int) -> bool:
             return self.metadata.partition(topic, index) is not None
 
-        self.registry = registry = Registry(store.session)
-        self.features = Features(registry.cluster, supported_features(self.config.barnabas_pose_as))
+        self.features = Features(registry.cluster, features_of(self.config))
         self.membership = Membership(
             self.broker_id, registry, self.metadata, self.features.supported, self.clock,
             self.logs.room("registry"),
@@ -257,9 +311,15 @@ class Broker:
         self.topic_settings = TopicSettings(
             registry.configs, self.config, self.logs.room("settings")
         )
-        self.replicas = Replicas(self.broker_id, self.disks, is_known, self.metrics)
+        self.replicas = Replicas(
+            self.broker_id, self.disks, is_known, self.metrics, self.isr_parts.leader_parts
+        )
         self.replicas.verify_transactions(self.config.transaction_partition_verification_enable)
-        self.producer_ids = ProducerIdPool(registry.producer_ids, self.broker_id)
+        self.disks.on_directory_failed = self._directory_failed
+        blocks = ProducerIdBlocks(
+            self, self.controller_requests, lambda: self.membership.broker_epoch
+        )
+        self.producer_ids = ProducerIdPool(blocks, self.broker_id)
         self.transactions = TransactionCoordinator(
             self.config, self.clock, self.metadata, self.produces, self.fetches, self.disks.flush,
             lambda: self.transaction_parts.markers, self.producer_ids.take,
@@ -275,18 +335,27 @@ class Broker:
             self.broker_id, self.config, self.metadata.topics, registry.configs,
             self.topic_settings, self.live_settings, LogLevels(self.logs),
         )  # fmt: skip
+        self.failed_directories = FailedDirectories(
+            self.broker_id, registry.log_dir_events, self.clock, self.logs.room("replication")
+        )
         self.controller = Controller(
-            self.broker_id, registry, self.metadata, self.features, self.hosting, self.clock,
-            self.logs.room("controller"), rejoin=self.membership.rejoin,
+            self.broker_id, registry, self.metadata, self.features, self.control_parts.channels,
+            self.clock, self.logs.room("controller"),
+            config=self.config, rejoin=self.membership.rejoin,
+            is_unclean_allowed=self.topic_settings.is_unclean_allowed,
         )  # fmt: skip
+        self.live_settings.on_topic_changed = self.controller.settings_changed
+
+    def _directory_failed(self, directory: DataDirectory) -> None:
+        self.hosting.directory_failed(directory)
+        self.failed_directories.tell()
 
     def _logs_of(self, topic: str) -> list[ManagedLog] | None:
         """The logs of a topic that are here; None if there is no such topic."""
-        info = self.metadata.topics.get(topic)
-        if info is None:
+        held = self.replicas.of_topic(topic)
+        if not held and topic not in self.metadata.topics:
             return None
-        found = (self.replicas.find(topic, each.index) for each in info.partitions)
-        return [partition.log for partition in found if partition is not None]
+        return [partition.log for partition in held]
 
     @property
     def local_markers(self) -> "LocalMarkers":
@@ -319,11 +388,20 @@ class Broker:
             self.http = await serve_observations(self, host, port, self.logs.room("http"))
         except OSError as error:
             raise StartFailed(
-                f"cannot serve HTTP on {host}:{port}: {error.strerror or error}; "
+                f"cannot serve HTTP on {address(host, port)}: {error.strerror or error}; "
                 "set `barnabas.http.port` to a free port"
             ) from None
 
     # The end.
+
+    async def _hand_over(self) -> None:
+        try:
+            await Departure(
+                self.broker_id, lambda: self.membership.broker_epoch, self.metadata, self.config,
+                self.controller_requests.controlled_shutdown, self.clock, self.log,
+            ).hand_over()  # fmt: skip
+        except Exception as error:  # it stops all the same
+            self.log.unexpected("others were not asked to lead", error)
 
     async def _end(self, reason: str, *, leaves: bool, marks_clean: bool) -> Exception | None:
         """Take every part down, in this order; none stays up because another failed.
@@ -335,14 +413,20 @@ class Broker:
         steps: tuple[Step, ...] = (
             self._stop_http,
             partial(self._hang_up, reason),
+            self.followers.stop,
+            self.moves.stop,
             self.dispatcher.stop,
             self.turns.stop,
             self.producer_ids.stop,
+            self.failed_directories.stop,
             self.live_settings.stop,
             self.groups.stop,
             self.transactions.stop,
             self.transaction_parts.stop,
+            self.isr_parts.stop,
             self.controller.stop if leaves else self.controller.abandon,
+            self.control_parts.stop,
+            self.controller_requests.stop,
             self.registry.store.close if leaves else self._abandon_registry,
             *((self.log_keeper.complete, self.log_keeper.close) if marks_clean else ()),
             self.log_keeper.stop,
@@ -367,7 +451,7 @@ class Broker:
         """Nothing new comes in, and nobody is waited for."""
         for listener in self.listeners:
             listener.close()
-        for delayed in (self.fetches, self.produces):
+        for delayed in (self.fetches, self.produces, self.deletions):
             delayed.cancel_all()
         self.population.close(reason)
 
@@ -393,11 +477,25 @@ class Broker:
 
     def _connection_event(self, what: str, connection: Connection | None, reason: str) -> None:
         """A listener tells of a connection that was accepted, refused or closed."""
-        peer = f"{connection.peer_host}:{connection.peer_port}" if connection else "?"
+        peer = address(connection.peer_host, connection.peer_port) if connection else "?"
         if what == "refused":
             self.log.warn("connection refused", reason=reason)
+        elif connection is not None and connection.is_misused:
+            self._misuses.warn(
+                "closed a client's connection", connection.peer_host, reason, peer=peer
+            )
         else:
             self.log.debug(f"connection {what}", peer=peer, reason=reason)
+
+    def _set_replication_quotas(self) -> None:
+        config = self.config
+        windows = config.replication_quota_window_num, config.replication_quota_window_size_seconds
+        self.followers.quota.configure(
+            self.broker_id, config.follower_replication_throttled_rate, *windows
+        )
+        leaders = self.replicas.leader_quota
+        leaders.configure(self.broker_id, config.leader_replication_throttled_rate, *windows)
+        self.moves.configure()
 
     def _settings_changed(self, names: set[str]) -> None:
         """Tell the parts that keep settings of their own."""
@@ -405,5 +503,10 @@ class Broker:
             self.logs.set_levels(self.config.barnabas_log_level)
         self.population.set_limits(limits_of(self.config))
         self.disks.reconfigure(log_manager_config(self.config))
+        self._set_replication_quotas()
+        if "num.replica.fetchers" in names:
+            self.followers.resize()
+        if "unclean.leader.election.enable" in names and self.is_serving:
+            self.controller.settings_changed()
         if "transaction.partition.verification.enable" in names:
             self.replicas.verify_transactions(self.config.transaction_partition_verification_enable)

@@ -96,7 +96,7 @@ class Dispatcher:
         try:
             request = yield from route.bound.decode_in_steps(frame, body_start)
         except ProtocolError as error:
-            return Close(f"the client sent {error}")
+            return Close(f"the client sent {error}", is_misuse=True)
         if context.connection.closed:
             return None
         if self.faults is not None:
@@ -149,7 +149,7 @@ class Dispatcher:
     def _give(self, route: Route, context: RequestContext, outcome: Outcome) -> None:
         """Whoever woke a request is served, whatever is wrong with this one's connection."""
         try:
-            context.connection.resume(outcome)
+            context.connection.resume(outcome, context.place)
         except Exception as error:
             self._log.unexpected("an answer was not sent", error, api=route.api_key.name)
             context.connection.close("the answer could not be sent")

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from barnabas.server.cluster.features import SUPPORTED, Ranges
 from barnabas.server.handlers import Versions
+from barnabas.server.settings.config import BrokerConfig
 from barnabas.wire.api import ApiKey
 
 KAFKA_2_8: dict[ApiKey, tuple[int, int]] = {
@@ -243,9 +244,15 @@ def served_versions(
     return served, advertised
 
 
-def supported_features(pose: str) -> Ranges:
-    """The feature levels that a broker which looks like `pose` can work at: none before 4.0."""
-    return {} if pose and _number(pose) < (4, 0) else SUPPORTED
+def features_of(config: BrokerConfig) -> Ranges:
+    """The feature levels that a broker can work at: none where it looks like one before 4.0.
+
+    Nor with ZooKeeper, where nobody has any: a Kafka beside it would not start with a finalized
+    feature that it does not know.
+    """
+    pose = config.barnabas_pose_as
+    has_none = config.zookeeper_connect or (pose and _number(pose) < (4, 0))
+    return {} if has_none else SUPPORTED
 
 
 def _nearest(pose: str) -> str:

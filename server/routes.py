@@ -56,13 +56,14 @@ class Routes:
         key, version = header.api_key, header.api_version
         served = self._served.get(ApiKey(key)) if key in _KEYS else None
         if served is None:
-            return Close(f"API key {key} is not served")
+            return Close(f"API key {key} is not served", is_misuse=True)
         if not served.first <= version <= served.last:
             if key == _API_VERSIONS:
                 return self._unsupported_api_versions(header)
             return Close(
                 f"{ApiKey(key).name} version {version} is not served, "
-                f"{served.first} to {served.last} are"
+                f"{served.first} to {served.last} are",
+                is_misuse=True,
             )
         module = import_module(f"barnabas.server.handlers.{ApiKey(key).name.lower()}")
         route = self.taken[key, version] = Route(ApiKey(key), version, module)

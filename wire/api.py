@@ -5,6 +5,7 @@ read before the message's module is worth importing; a test holds the two equal.
 """
 
 from enum import IntEnum
+from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -227,6 +228,7 @@ def api_name(key: ApiKey) -> str:
     return "".join(word.capitalize() for word in key.name.split("_"))
 
 
+@lru_cache(None)
 def _message(key: ApiKey, kind: str) -> "type[Message]":
     module = import_module(f"barnabas.wire.messages.{key.name.lower()}")
     found: type[Message] = getattr(module, api_name(key) + kind)

@@ -77,7 +77,8 @@ class Bound(Base[M]):
     def decode_in_steps(self, buf: memoryview, pos: int) -> Steps[M]:
         """`decode` as a generator: the message is what it returns."""
         if self._decode_in_steps is None:
-            self._decode_in_steps = compile_parse_in_steps(self.reference)
+            most = cast(Any, self.message).MOST_ELEMENTS
+            self._decode_in_steps = compile_parse_in_steps(self.reference, most)
         return self._decode_in_steps(buf, pos)
 
     def encode_in_steps(self, value: M, out: bytearray, cuts: list[Cut]) -> Steps[None]:

@@ -18,6 +18,7 @@ import linecache
 import struct
 from collections.abc import Callable, Generator, Hashable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from barnabas.wire.errors import (
@@ -163,9 +164,9 @@ class Emitter:
 class ParseEmitter(Emitter):
     """Gathers the source of a parse function."""
 
-    def __init__(self, in_steps: bool = False) -> None:
+    def __init__(self, in_steps: bool = False, most: int = MAX_ELEMENTS) -> None:
         super().__init__(in_steps)
-        self.max_elements = MAX_ELEMENTS_IN_STEPS if in_steps else MAX_ELEMENTS
+        self.max_elements = most
         self._run: list[tuple[str, str]] = []
 
     def fixed(self, char: str, target: str = "") -> str:
@@ -197,7 +198,8 @@ class ParseEmitter(Emitter):
     def apart(self, codec: Emits, layout: Hashable, target: str) -> str:
         """`target`, or a name, that holds the value of a part with a function of its own."""
         self.flush()
-        compile_ = compile_part_in_steps if self.in_steps else compile_part
+        most = self.max_elements
+        compile_ = partial(compile_part_in_steps, most=most) if self.in_steps else compile_part
         value, read = target or self.fresh(), self._function_of(layout, compile_, codec)
         call = "yield from " if self.in_steps else ""
         self.line(f"{value}, pos, budget = {call}{read}(buf, pos, budget)")
@@ -272,9 +274,11 @@ def compile_parse(codec: Emits) -> Callable[[memoryview, int], Any]:
     return _parse(ParseEmitter(), codec, [])
 
 
-def compile_parse_in_steps(codec: Emits) -> Callable[[memoryview, int], Steps[Any]]:
-    """The same in steps."""
-    return _parse(ParseEmitter(in_steps=True), codec, PARSE_STEPS)
+def compile_parse_in_steps(
+    codec: Emits, most: int = MAX_ELEMENTS_IN_STEPS
+) -> Callable[[memoryview, int], Steps[Any]]:
+    """The same in steps; a frame may have `most` array elements."""
+    return _parse(ParseEmitter(True, most), codec, PARSE_STEPS)
 
 
 def compile_part(codec: Emits) -> Callable[[memoryview, int, int], tuple[Any, int, int]]:
@@ -283,10 +287,10 @@ def compile_part(codec: Emits) -> Callable[[memoryview, int, int], tuple[Any, in
 
 
 def compile_part_in_steps(
-    codec: Emits,
+    codec: Emits, most: int = MAX_ELEMENTS_IN_STEPS
 ) -> Callable[[memoryview, int, int], Steps[tuple[Any, int, int]]]:
     """The same in steps."""
-    return _parse_part(ParseEmitter(in_steps=True), codec, PARSE_STEPS)
+    return _parse_part(ParseEmitter(True, most), codec, PARSE_STEPS)
 
 
 def compile_build(codec: Emits) -> Callable[[Any, bytearray, list[Any]], None]:

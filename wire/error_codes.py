@@ -187,3 +187,11 @@ RETRIABLE = frozenset(
         ErrorCode.SHARE_SESSION_LIMIT_REACHED,
     }
 )
+
+
+def code_numbered(number: int) -> ErrorCode:
+    """The code of a number that a broker sent; one that nobody knows says as much as -1."""
+    try:
+        return ErrorCode(number)
+    except ValueError:
+        return ErrorCode.UNKNOWN_SERVER_ERROR

@@ -26,6 +26,8 @@ FIRST_BYTES: Final = 16 * 1024
 READ_AHEAD_BYTES: Final = 128 * 1024
 MAPPED_FROM_BYTES: Final = 1 << 20
 READ_AT_ONCE_BYTES: Final = 1 << 20
+TLS_HANDSHAKE: Final = b"\x16\x03"
+HTTP_METHODS: Final = (b"GET ", b"POST", b"PUT ", b"HEAD", b"OPTI", b"DELE", b"PATC", b"CONN")
 
 
 class FrameTooLarge(Malformed):
@@ -131,6 +133,7 @@ class FrameBuffer:
             return Malformed(f"a frame of {length} bytes")
         return FrameTooLarge(
             f"a frame of {length} bytes, socket.request.max.bytes allows {self.max_frame_bytes}"
+            f"{_other_protocol(length)}"
         )
 
     def _missing_bytes(self) -> int:
@@ -190,3 +193,13 @@ def _mapped(size: int) -> mmap | None:
 def frame(body: bytes | bytearray | memoryview) -> bytes:
     """`body` behind its length."""
     return _LENGTH.pack(len(body)) + bytes(body)
+
+
+def _other_protocol(length: int) -> str:
+    """What begins with these four bytes, if it is something that clients send by mistake."""
+    start = length.to_bytes(LENGTH_BYTES, "big")
+    if start[:2] == TLS_HANDSHAKE:
+        return "; it looks like TLS, which this listener does not speak: see security.protocol"
+    if start in HTTP_METHODS:
+        return "; it looks like HTTP"
+    return ""

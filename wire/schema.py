@@ -18,7 +18,7 @@ from barnabas.wire.api import ApiKey
 from barnabas.wire.arrays import Array
 from barnabas.wire.bound import Bound, bind
 from barnabas.wire.codec import Codec
-from barnabas.wire.compiler import Emitter
+from barnabas.wire.compiler import MAX_ELEMENTS_IN_STEPS, Emitter
 from barnabas.wire.constructs import Foreign, codec_of
 from barnabas.wire.primitives import Boolean, Float64, UuidCodec
 from barnabas.wire.redact import redacted
@@ -224,6 +224,7 @@ class Message(Struct):
     VERSIONS: ClassVar[tuple[int, ...]]
     FLEXIBLE_SINCE: ClassVar[int | None]
     RECORD_TYPE: ClassVar[int | None]
+    MOST_ELEMENTS: ClassVar[int]
     BOUND: ClassVar[dict[int, Any]]
 
     @classmethod
@@ -291,12 +292,14 @@ def message(
     flexible: int | None = None,
     record_type: int | None = None,
     formerly: int | None = None,
+    most_elements: int = MAX_ELEMENTS_IN_STEPS,
 ) -> Callable[[type[T]], type[T]]:
     """Make a message of a declaration.
 
     `versions`: first and last. `flexible`: the first version with compact lengths and tags.
     `record_type`: for the keys of coordinator records, the number in front of the key.
     `formerly`: that number again where Kafka 3.9 called it the key's version.
+    `most_elements`: of all arrays of a frame that is decoded in steps.
     """
 
     def decorate(cls: type[T]) -> type[T]:
@@ -306,6 +309,7 @@ def message(
         made.API_KEY = api_key
         made.FLEXIBLE_SINCE = flexible
         made.RECORD_TYPE = record_type
+        made.MOST_ELEMENTS = most_elements
         made.BOUND = {}
         return cast(type[T], made)
 

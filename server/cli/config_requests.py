@@ -6,14 +6,17 @@ these speak its requests directly. A broker's settings are asked of that broker 
 
 from typing import Any, NamedTuple
 
-from barnabas.server.cli.connection import Cluster, kafka, problem
+from barnabas.server.cli.connection import Cluster, problem
 from barnabas.server.cli.failures import Failure, did_you_mean
+from barnabas.server.cli.kafka_python import kafka
 from barnabas.server.cli.output import Row
 
 TOPIC, BROKER, BROKER_LOGGER, GROUP = "topic", "broker", "broker-logger", "group"
 TYPES = {TOPIC: 2, BROKER: 4, BROKER_LOGGER: 8, GROUP: 32}
 OPERATION_SET, OPERATION_DELETE = 0, 1
 INVALID_CONFIG = 40
+MIN_IN_SYNC = "min.insync.replicas"
+TOPICS_PER_REQUEST = 500
 SOURCES = {
     1: "topic",
     2: "broker",
@@ -51,6 +54,26 @@ def settings_of(cluster: Cluster, resource: Resource, names: list[str] | None) -
     if result.error_code:
         raise Failure(f"{resource}: {problem(result.error_code, result.error_message)}")
     return sorted((_row(entry.to_dict()) for entry in result.configs), key=lambda r: str(r["name"]))
+
+
+def least_in_sync(cluster: Cluster, topics: list[str]) -> dict[str, int]:
+    """Each topic's min.insync.replicas; one that may not be read, or is gone, is left out."""
+    return {name: int(value) for name, value in topic_setting(cluster, topics, MIN_IN_SYNC).items()}
+
+
+def topic_setting(cluster: Cluster, topics: list[str], setting: str) -> dict[str, str]:
+    """One setting of each topic; those that may not be read, or are gone, are left out."""
+    found: dict[str, str] = {}
+    for start in range(0, len(topics), TOPICS_PER_REQUEST):
+        some = topics[start : start + TOPICS_PER_REQUEST]
+        request = kafka("protocol.admin").DescribeConfigsRequest(
+            resources=[(TYPES[TOPIC], name, [setting]) for name in some],
+            include_synonyms=False,
+        )
+        for result in cluster.send(request).results:
+            for entry in result.configs if not result.error_code else ():
+                found[result.resource_name] = entry.value
+    return found
 
 
 def _row(entry: dict[str, Any]) -> Row:

@@ -2,6 +2,7 @@
 
 import click
 
+from barnabas.server.cli.completion import complete_setting_names, complete_settings
 from barnabas.server.cli.config_requests import (
     BROKER,
     BROKER_LOGGER,
@@ -11,17 +12,12 @@ from barnabas.server.cli.config_requests import (
     alter_settings,
     settings_of,
 )
-from barnabas.server.cli.connection import (
-    Cluster,
-    bootstrap_option,
-    client_option,
-    connected,
-    json_option,
-    named_values,
-)
+from barnabas.server.cli.connection import Cluster, connected
 from barnabas.server.cli.failures import BadInput, Failure, did_you_mean
 from barnabas.server.cli.groups_of_commands import HelpfulGroup
+from barnabas.server.cli.options import bootstrap_option, client_option, json_option, named_values
 from barnabas.server.cli.output import Row, print_rows
+from barnabas.server.cli.whole_numbers import whole_number
 
 ALL_BROKERS = "default"
 kind_argument = click.argument("kind", type=click.Choice([TOPIC, BROKER, BROKER_LOGGER, GROUP]))
@@ -39,7 +35,8 @@ def configs() -> None:
 @configs.command()
 @kind_argument
 @name_argument
-@click.argument("settings", nargs=-1, metavar="[SETTING…]")
+@click.argument("settings", nargs=-1, metavar="[SETTING…]",
+                shell_complete=complete_setting_names)  # fmt: skip
 @click.option("--all", "everything", is_flag=True, help="Those with their default value too.")
 @bootstrap_option
 @client_option
@@ -77,7 +74,8 @@ def _shared_source(resource: Resource) -> tuple[str, ...]:
 @configs.command("set")
 @kind_argument
 @name_argument
-@click.argument("pairs", nargs=-1, required=True, metavar="SETTING=VALUE…")
+@click.argument("pairs", nargs=-1, required=True, metavar="SETTING=VALUE…",
+                shell_complete=complete_settings)  # fmt: skip
 @bootstrap_option
 @client_option
 @json_option
@@ -98,7 +96,8 @@ def set_(
 @configs.command()
 @kind_argument
 @name_argument
-@click.argument("settings", nargs=-1, required=True, metavar="SETTING…")
+@click.argument("settings", nargs=-1, required=True, metavar="SETTING…",
+                shell_complete=complete_setting_names)  # fmt: skip
 @bootstrap_option
 @client_option
 @json_option
@@ -131,7 +130,7 @@ def _alter(
 
 
 def _resource(kind: str, name: str) -> Resource:
-    if kind in (BROKER, BROKER_LOGGER) and not name.isdigit():
+    if kind in (BROKER, BROKER_LOGGER) and whole_number(name) is None:
         if kind == BROKER and name == ALL_BROKERS:
             return Resource(kind, "")
         raise BadInput(f"NAME: {name!r} is not the id of a broker, as in `broker 0`")

@@ -1,108 +1,63 @@
 """A connection to a cluster for one command, through kafka-python.
 
-kafka-python takes 0.2 s to import and has no types: it is imported here, when a command needs
-it, and nothing of it goes further than plain dictionaries. Everything it raises becomes one
-sentence.
+Everything that kafka-python raises becomes one sentence.
 """
 
-import logging
-import socket
+import random
 import struct
 import time
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Any
 
-import click
-
+from barnabas.server.cli.answering import first_to_answer, why_unreachable
+from barnabas.server.cli.client_settings import ADMIN, made, settings_for
 from barnabas.server.cli.failures import BadInput, Failure
+from barnabas.server.cli.kafka_python import kafka
+from barnabas.server.cli.whole_numbers import whole_number
+from barnabas.server.core.addresses import address
 
-DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+KAFKA_PORT, MOST_PORT = 9092, 65_535
 CONNECT_TIMEOUT_S = 2.0
 BOOTSTRAP_TIMEOUT_MS = 2500
 REQUEST_TIMEOUT_MS = 15_000
-
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-
-bootstrap_option: Decorator = click.option(
-    "--bootstrap", envvar="BARNABAS_BOOTSTRAP", default=DEFAULT_BOOTSTRAP, show_default=True,
-    show_envvar=True, metavar="HOST:PORT[,…]", help="A broker of the cluster, or several.",
-)  # fmt: skip
-client_option: Decorator = click.option(
-    "--client", "client_settings", multiple=True, metavar="NAME=VALUE",
-    help="A setting of the client, such as security.protocol=SASL_SSL.",
-)  # fmt: skip
-json_option: Decorator = click.option(
-    "--json", "as_json", is_flag=True, help="One JSON object per line, with stable keys."
-)
+ANSWER_TIMEOUT_MS = 3_000  # of one broker of several
+HEARSAY_S, LOOK_S = 15.0, 0.05  # until brokers have told one another
 
 
-def kafka(module: str = "") -> Any:
-    """kafka-python, or a module of it."""
-    logging.getLogger("kafka").addHandler(logging.NullHandler())
-    logging.getLogger("kafka").propagate = False
-    with warnings.catch_warnings():  # it reads its schemas in a way that Python has deprecated
-        warnings.simplefilter("ignore", DeprecationWarning)
-        return import_module(f"kafka.{module}" if module else "kafka")
-
-
-def addresses(bootstrap: str) -> list[tuple[str, int]]:
-    """The brokers that --bootstrap names; BadInput for what is no address."""
+def addresses(bootstrap: str, option: str = "--bootstrap") -> list[tuple[str, int]]:
+    """The brokers that an option names; BadInput for what is no address."""
     found = []
     for part in bootstrap.split(","):
-        host, colon, port = part.strip().rpartition(":")
-        if not colon:
-            host, port = part.strip(), "9092"
-        if not host or not port.isdigit() or not 0 < int(port) < 65_536:
-            raise BadInput(f"--bootstrap: {part.strip()!r} is not HOST:PORT, as in 127.0.0.1:9092")
-        found.append((host.strip("[]"), int(port)))
+        text = part.strip()
+        place = host_and_port(text if ":" in text else f"{text}:{KAFKA_PORT}")
+        if place is None:
+            raise BadInput(f"{option}: {text!r} is not HOST:PORT, as in 127.0.0.1:{KAFKA_PORT}")
+        found.append(place)
     return found
+
+
+def host_and_port(text: str) -> tuple[str, int] | None:
+    """The two of HOST:PORT; None for what is none."""
+    host, _, port = text.rpartition(":")
+    number = whole_number(port)
+    if not host or not number or number > MOST_PORT:
+        return None
+    return host.strip("[]"), number
 
 
 def check_reachable(bootstrap: str) -> None:
     """Fail at once, with the reason, when nothing listens at any of the addresses."""
     reason = ""
     deadline = time.monotonic() + CONNECT_TIMEOUT_S
-    for address in addresses(bootstrap):
-        try:
-            left_s = max(deadline - time.monotonic(), 0.2)
-            socket.create_connection(address, timeout=left_s).close()
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-        else:
+    for place in addresses(bootstrap):
+        reason = why_unreachable(place, max(deadline - time.monotonic(), 0.2))
+        if not reason:
             return
-    raise Failure(f"no broker at {bootstrap}: {reason}; `barnabas start` runs one")
-
-
-def client_settings_of(bootstrap: str, pairs: tuple[str, ...]) -> dict[str, Any]:
-    """The arguments of kafka-python's clients, from --bootstrap and --client NAME=VALUE."""
-    settings: dict[str, Any] = {
-        "bootstrap_servers": bootstrap.split(","),
-        "bootstrap_timeout_ms": BOOTSTRAP_TIMEOUT_MS,
-        "client_id": "barnabas-command",
-    }
-    for name, value in named_values(pairs, "--client").items():
-        settings[name.replace(".", "_").replace("-", "_")] = _typed(value)
-    return settings
-
-
-def named_values(pairs: tuple[str, ...], where: str) -> dict[str, str]:
-    """NAME=VALUE pairs as a dictionary; BadInput names the one that is none."""
-    named = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals or not name.strip():
-            raise BadInput(f"{where}: {pair!r} is not NAME=VALUE, as in retention.ms=3600000")
-        named[name.strip()] = value
-    return named
-
-
-def _typed(value: str) -> object:
-    if value in ("true", "false"):
-        return value == "true"
-    return int(value) if value.isdigit() else value
+    is_here = any(host in LOOPBACK for host, _ in addresses(bootstrap))
+    advice = "; `barnabas start` runs one" if is_here else ""
+    raise Failure(f"no broker at {bootstrap}: {reason}{advice}")
 
 
 @contextmanager
@@ -112,18 +67,46 @@ def sentences(bootstrap: str) -> Iterator[None]:
     try:
         yield
     except errors.KafkaConfigurationError as error:
-        raise BadInput(f"--client: {_text(error)}") from error
+        raise BadInput(f"--client: {text_of(error)}") from error
+    except errors.UnknownBrokerIdError as error:
+        unknown = text_of(error)
+        raise Failure(f"there is no broker {unknown}; `barnabas cluster` lists them") from error
+    except errors.NodeNotReadyError as error:
+        lost = _lost_at(bootstrap)
+        raise Failure(lost or _not_ready(error, bootstrap)) from error
     except (errors.KafkaTimeoutError, errors.KafkaConnectionError) as error:
-        raise Failure(f"the broker at {bootstrap} does not answer: {_text(error)}") from error
+        lost = _lost_at(bootstrap)
+        raise Failure(
+            lost or f"the broker at {bootstrap} does not answer: {text_of(error)}"
+        ) from error
     except errors.IncompatibleBrokerVersion as error:
-        raise Failure(f"the broker at {bootstrap} is too old for this: {_text(error)}") from error
+        raise Failure(f"the broker at {bootstrap} is too old for this: {text_of(error)}") from error
     except errors.KafkaError as error:
-        raise Failure(_text(error)) from error
+        raise Failure(text_of(error)) from error
     except struct.error as error:  # an option was checked for its sense, not for its size
         raise BadInput(f"a number has no room in Kafka's protocol: {error}") from error
 
 
-def _text(error: BaseException) -> str:
+def _lost_at(bootstrap: str) -> str | None:
+    """Whether the brokers advertise addresses that lead nowhere: the sentence that says so."""
+    from barnabas.server.cli.advertised import where_nobody_is
+
+    return where_nobody_is(addresses(bootstrap))
+
+
+def _not_ready(error: BaseException, bootstrap: str) -> str:
+    """What a NodeNotReadyError means: its words are an id, a role, or of kafka-python's inside."""
+    text = text_of(error)
+    role = text.partition("-")[0]
+    if whole_number(text) is not None:
+        return f"broker {text} cannot be reached"
+    if role in ("controller", "coordinator"):
+        return f"the {role} cannot be reached"
+    return f"no broker of the cluster at {bootstrap} can be reached"
+
+
+def text_of(error: BaseException) -> str:
+    """What an error says, in one line."""
     text = str(error.args[0]) if error.args else type(error).__name__
     return " ".join(text.split()).rstrip(".")
 
@@ -141,15 +124,35 @@ class Cluster:
     """An open connection for questions and orders about the cluster.
 
     `admin` is kafka-python's admin client; `send` is for requests that it has no method for.
+    `bootstrap_servers` is where somebody has answered: the command's other clients begin there.
     """
 
-    def __init__(self, admin: Any) -> None:
-        self.admin = admin
+    def __init__(self, admin: Any, bootstrap_servers: list[str]) -> None:
+        self.admin, self.bootstrap_servers = admin, bootstrap_servers
 
     def send(self, request: Any, node_id: int | None = None) -> Any:
         """Send one request to a broker (any broker without a node id); its response."""
         manager = self.admin._manager
         return manager.run(manager.send, request, node_id)
+
+    def find_who_answers(self) -> None:
+        """Find a broker that is there, which is then asked whatever any broker may be.
+
+        One that was killed, or hangs, is among the cluster's until its session ends; kafka-python
+        takes any of them, and gives up when it is that one. Raises what the last one's answer
+        failed with.
+        """
+        manager = self.admin._manager
+        brokers = [broker.node_id for broker in manager.cluster.brokers()]
+        random.shuffle(brokers)
+        for number, node_id in enumerate(brokers if len(brokers) > 1 else (), 1):
+            try:
+                manager.run(manager.send, _metadata_request(), node_id, ANSWER_TIMEOUT_MS)
+                manager.least_loaded_node = lambda node_id=node_id: node_id
+                return
+            except unreachable():
+                if number == len(brokers):
+                    raise
 
     def describe(self) -> dict[str, Any]:
         """The cluster's id, its controller and its brokers, from metadata that all releases have.
@@ -157,10 +160,7 @@ class Cluster:
         kafka-python's `describe_cluster` fails with a KeyError where DescribeCluster is of
         version 0: before Kafka 3.7.
         """
-        request = kafka("protocol.metadata").MetadataRequest(
-            topics=[], allow_auto_topic_creation=False
-        )
-        found: dict[str, Any] = self.send(request).to_dict()
+        found: dict[str, Any] = self.send(_metadata_request()).to_dict()
         return found
 
     def topics(self, names: list[str] | None = None) -> dict[str, dict[str, Any]]:
@@ -168,20 +168,47 @@ class Cluster:
         found = self.admin.describe_topics(names)
         return {topic["name"]: topic for topic in found if topic["name"] is not None}
 
-    def topic(self, name: str) -> dict[str, Any]:
-        """Metadata of one topic, or a Failure that suggests what there is."""
+    def topics_once_known(self, names: list[str]) -> dict[str, dict[str, Any]]:
+        """Metadata of new topics, when whoever answers has heard of them, and of leaders."""
+        deadline = time.monotonic() + HEARSAY_S
+        while True:
+            found = self.topics(names)
+            known = [each for each in found.values() if not each["error_code"]]
+            leaders = [p["leader_id"] for each in known for p in each["partitions"]]
+            if (len(known) == len(names) and -1 not in leaders) or time.monotonic() > deadline:
+                return found
+            time.sleep(LOOK_S)
+
+    def topic(self, name: str, advice: str = "") -> dict[str, Any]:
+        """Metadata of one topic, or a Failure that suggests what there is, or what to do."""
         check_topic_name(name)
         found = self.topics([name]).get(name)
         if found is None or found["error_code"]:
-            raise Failure(f"there is no topic {name}{self._suggestion(name)}")
+            raise Failure(f"there is no topic {name}{self._suggestion(name, advice)}")
         return found
 
-    def _suggestion(self, name: str) -> str:
+    def _suggestion(self, name: str, advice: str) -> str:
         from barnabas.server.cli.failures import did_you_mean
 
-        return did_you_mean(name, list(self.topics())) or (
-            f"; `barnabas topics create {name}` makes one"
-        )
+        advice = advice or f"`barnabas topics create {name}` makes one"
+        return did_you_mean(name, list(self.topics())) or f"; {advice}"
+
+
+def unreachable() -> tuple[type[Exception], ...]:
+    """What kafka-python raises when a broker is absent, says nothing, or does not lead (yet).
+
+    That is what it calls retriable, and two more.
+    """
+    errors = kafka("errors")
+    return (
+        errors.RetriableError, errors.BrokerNotAvailableError, errors.KafkaTimeoutError,
+        errors.OffsetNotAvailableError,
+    )  # fmt: skip
+
+
+def _metadata_request() -> Any:
+    """Of the cluster, without topics."""
+    return kafka("protocol.metadata").MetadataRequest(topics=[], allow_auto_topic_creation=False)
 
 
 def check_topic_name(name: str) -> None:
@@ -194,14 +221,34 @@ def check_topic_name(name: str) -> None:
 
 
 @contextmanager
-def connected(bootstrap: str, pairs: tuple[str, ...] = ()) -> Iterator[Cluster]:
-    """A connection that is closed again; unreachable brokers and errors are one sentence."""
-    settings = client_settings_of(bootstrap, pairs)
+def connected(
+    bootstrap: str, pairs: tuple[str, ...] = (), *, beside: tuple[str, ...] = ()
+) -> Iterator[Cluster]:
+    """A connection that is closed again; unreachable brokers and errors are one sentence.
+
+    `beside` names the command's other clients (PRODUCER, CONSUMER), which the pairs of --client
+    are for as well.
+    """
+    settings = common_settings(bootstrap) | {"request_timeout_ms": REQUEST_TIMEOUT_MS}
+    settings |= settings_for(ADMIN, pairs, beside)
     check_reachable(bootstrap)
+    places = addresses(bootstrap)
+    if len(places) > 1 and (found := first_to_answer(places)):
+        settings["bootstrap_servers"] = [address(*found)]
     with sentences(bootstrap):
-        client = kafka("admin").KafkaAdminClient
-        admin = client(**settings, request_timeout_ms=REQUEST_TIMEOUT_MS)
+        admin = made(ADMIN, settings)
         try:
-            yield Cluster(admin)
+            cluster = Cluster(admin, settings["bootstrap_servers"])
+            cluster.find_who_answers()
+            yield cluster
         finally:
             admin.close()
+
+
+def common_settings(bootstrap: str) -> dict[str, Any]:
+    """The arguments that every client of a command begins with."""
+    return {
+        "bootstrap_servers": bootstrap.split(","),
+        "bootstrap_timeout_ms": BOOTSTRAP_TIMEOUT_MS,
+        "client_id": "barnabas-command",
+    }

@@ -8,7 +8,8 @@ import asyncio
 import sys
 from collections.abc import Callable, Mapping
 
-from barnabas.server.cli.start import announce, unless_set
+from barnabas.server.cli.start import STOPPED, announce, unless_set
+from barnabas.server.core.addresses import address
 from barnabas.server.core.startup import StartFailed
 from barnabas.server.settings.config import BrokerConfig
 from barnabas.server.testing.host import Host
@@ -34,10 +35,14 @@ async def serve_controlled(
         return 1
     announce(host.broker)
     assert host.http is not None
-    print(f"control on http://{host.config.barnabas_http_host}:{host.http.port}", flush=True)
+    print(
+        f"control on http://{address(host.config.barnabas_http_host, host.http.port)}", flush=True
+    )
     await stopping.wait()
     if failures:
         await host.crash()  # there is no disk left for an end in good order
         print(f"barnabas: {failures[0]}", file=sys.stderr)
     await host.close()
+    if not failures:
+        print(STOPPED, flush=True)
     return 1 if failures else 0

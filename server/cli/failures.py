@@ -5,6 +5,7 @@ import click
 FAILED = 1
 BAD_INPUT = 2
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+TERMINATED = 143  # 128 + SIGTERM
 
 
 class Failure(click.ClickException):
@@ -17,6 +18,11 @@ class BadInput(click.ClickException):
     """What was typed or read is wrong; the message says what would be right."""
 
     exit_code = BAD_INPUT
+
+
+def reason_of(error: OSError) -> str:
+    """Why the system refused something, in the middle of a sentence."""
+    return (error.strerror or str(error)).lower()
 
 
 def did_you_mean(word: str, known: list[str]) -> str:

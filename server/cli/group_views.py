@@ -2,10 +2,12 @@
 
 from typing import Any
 
-from barnabas.server.cli.connection import Cluster, kafka
+from barnabas.server.cli.connection import Cluster
 from barnabas.server.cli.failures import Failure, did_you_mean
-from barnabas.server.cli.offsets import LATEST, Place, named_places, offsets_of
+from barnabas.server.cli.kafka_python import kafka
+from barnabas.server.cli.offsets import LATEST, Place, named_places, offsets_once_led
 from barnabas.server.cli.output import Row
+from barnabas.server.cli.whole_numbers import whole_number
 
 UNKNOWN_OFFSET = -1
 
@@ -34,11 +36,19 @@ def check_exists(cluster: Cluster, group: str) -> Row:
 
 def committed_offsets(cluster: Cluster, group: str) -> dict[Place, int]:
     """What the group has committed, by partition."""
-    found = cluster.admin.list_group_offsets({group: None})[group]
+    return committed_of_all(cluster, [group])[group]
+
+
+def committed_of_all(cluster: Cluster, groups: list[str]) -> dict[str, dict[Place, int]]:
+    """What each group has committed, by partition; one request a coordinator."""
+    found = cluster.admin.list_group_offsets(dict.fromkeys(groups))
     return {
-        (where.topic, where.partition): at.offset
-        for where, at in found.items()
-        if at.offset != UNKNOWN_OFFSET
+        group: {
+            (where.topic, where.partition): at.offset
+            for where, at in offsets.items()
+            if at.offset != UNKNOWN_OFFSET
+        }
+        for group, offsets in found.items()
     }
 
 
@@ -64,6 +74,57 @@ def _assigned(assignment: Any) -> list[Place]:
     ]
 
 
+def summary_of(cluster: Cluster, group: str, rows: list[Row]) -> Row:
+    """The whole of a group in one row; `rows` are its partitions, of `rows_of`."""
+    described = cluster.admin.describe_groups([group]).get(group) or {}
+    coordinator = cluster.admin._manager.run(cluster.admin._find_coordinator_id, group)
+    known = check_exists(cluster, group)
+    return {
+        **known,
+        "assignor": described.get("protocol_data") or described.get("assignor_name") or None,
+        "coordinator": broker_of(coordinator),
+        "members": len(described.get("members") or ()),
+        "topics": len({row["topic"] for row in rows if row["topic"]}),
+        "lag": sum(row["lag"] or 0 for row in rows),
+    }
+
+
+def broker_of(coordinator: object) -> int | None:
+    """kafka-python gives a coordinator a node id of its own: the broker's is at its end."""
+    return whole_number(str(coordinator).rpartition("-")[2])
+
+
+def member_rows(cluster: Cluster, group: str) -> list[Row]:
+    """One row a member, with the partitions that it has."""
+    check_exists(cluster, group)
+    described = cluster.admin.describe_groups([group]).get(group) or {}
+    rows = []
+    for member in described.get("members") or ():
+        places = sorted(_assigned(member.get("member_assignment")))
+        rows.append(
+            {
+                "group": group,
+                "member": member["member_id"],
+                "client": member["client_id"],
+                "host": member["client_host"],
+                "instance": member.get("group_instance_id") or None,
+                "partitions": [f"{topic}:{number}" for topic, number in places],
+            }
+        )
+    return sorted(rows, key=lambda row: str(row["member"]))
+
+
+def delete_offsets(cluster: Cluster, group: str, places: list[Place]) -> dict[Place, str]:
+    """Forget what the group has committed for partitions; what was refused, and why."""
+    partition = kafka().TopicPartition
+    answer = cluster.admin.delete_group_offsets(group, [partition(*place) for place in places])
+    return {
+        (where.topic, where.partition): getattr(error, "description", error.__name__)
+        for where, error in answer.items()
+        if error.errno
+    }
+
+
 def still_there(cluster: Cluster, places: list[Place]) -> list[Place]:
     """Those of the partitions that exist; a group outlives the topics that it read."""
     names = sorted({topic for topic, _ in places})
@@ -82,7 +143,7 @@ def rows_of(cluster: Cluster, group: str) -> list[Row]:
     summary = check_exists(cluster, group)
     committed, owners = committed_offsets(cluster, group), members_of(cluster, group)
     places = sorted({*committed, *(place for place in owners if place is not None)})
-    ends = offsets_of(cluster, still_there(cluster, places), LATEST)
+    ends = offsets_once_led(cluster, still_there(cluster, places), LATEST)
     rows = [_row(summary, place, committed, ends, owners.get(place)) for place in places]
     if None in owners:
         rows.append(_row(summary, None, committed, ends, owners[None]))

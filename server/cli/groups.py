@@ -6,20 +6,19 @@ from typing import Any
 import click
 
 from barnabas.server.cli.completion import complete_groups, complete_topics
-from barnabas.server.cli.connection import (
-    Cluster,
-    bootstrap_option,
-    client_option,
-    connected,
-    json_option,
-)
+from barnabas.server.cli.connection import Cluster, connected
 from barnabas.server.cli.failures import BadInput, Failure
 from barnabas.server.cli.groups_of_commands import HelpfulGroup
-from barnabas.server.cli.offsets import EARLIEST, LATEST, Place, offsets_of
+from barnabas.server.cli.offsets import EARLIEST, LATEST, Place, offsets_once_led
+from barnabas.server.cli.options import bootstrap_option, client_option, json_option
 from barnabas.server.cli.output import Row, note, print_rows
 from barnabas.server.cli.times import FORMS, parse_time_ms
 
 STATES_WITHOUT_MEMBERS = ("Empty", "Dead", None)
+SUMMARY_COLUMNS = ("group", "state", "type", "assignor", "coordinator", "members", "topics", "lag")
+PLACE_COLUMNS = ("group", "state", "topic", "partition", "committed", "end_offset", "lag",
+                 "client", "host")  # fmt: skip
+MEMBER_COLUMNS = ("group", "member", "client", "host", "instance", "partitions")
 groups_argument = click.argument(
     "names", nargs=-1, required=True, metavar="GROUP…", shell_complete=complete_groups
 )
@@ -52,49 +51,74 @@ def list_groups(bootstrap: str, client_settings: tuple[str, ...], as_json: bool)
 
 @groups.command()
 @groups_argument
+@click.option("--summary", is_flag=True, help="One row a group: members, coordinator, all lag.")
+@click.option("--members", is_flag=True, help="One row a member, with its partitions.")
 @bootstrap_option
 @client_option
 @json_option
 def describe(
-    names: tuple[str, ...], bootstrap: str, client_settings: tuple[str, ...], as_json: bool
-) -> None:
+    names: tuple[str, ...], summary: bool, members: bool, bootstrap: str,
+    client_settings: tuple[str, ...], as_json: bool,
+) -> None:  # fmt: skip
     """Show what groups have committed, how far behind they are, and who reads what.
+
+    On a terminal the summary comes first.
 
     \b
     barnabas groups describe billing
+    barnabas groups describe billing --summary
     barnabas groups describe billing --json | jq -s 'map(.lag) | add'
     """
-    from barnabas.server.cli.group_views import rows_of
+    from barnabas.server.cli.group_views import member_rows, rows_of, summary_of
 
+    if summary and members:
+        raise BadInput("--summary, --members: only one of them")
     with connected(bootstrap, client_settings) as cluster:
-        rows = [row for name in names for row in rows_of(cluster, name)]
-    columns = ("group", "state", "topic", "partition", "committed", "end_offset", "lag",
-               "client", "host")  # fmt: skip
-    print_rows(rows, columns, as_json=as_json)
+        if members:
+            found = [row for name in names for row in member_rows(cluster, name)]
+            print_rows(found, MEMBER_COLUMNS, as_json=as_json)
+            return
+        rows = {name: rows_of(cluster, name) for name in names}
+        wants_summary = summary or (sys.stdout.isatty() and not as_json)
+        summaries = [summary_of(cluster, *each) for each in rows.items()] if wants_summary else []
+    if summaries:
+        print_rows(summaries, SUMMARY_COLUMNS, as_json=as_json)
+    if not summary:
+        every = [row for each in rows.values() for row in each]
+        columns = PLACE_COLUMNS[2:] if len(summaries) == 1 else PLACE_COLUMNS
+        print_rows(every, columns, as_json=as_json)
 
 
 @groups.command()
 @groups_argument
+@click.option("--topic", "topics", multiple=True, metavar="TOPIC[:PARTITION,…]",
+              shell_complete=complete_topics,
+              help="Only what it has committed for these; members may not read them.")  # fmt: skip
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @bootstrap_option
 @client_option
 @json_option
 def delete(
-    names: tuple[str, ...], yes: bool, bootstrap: str,
+    names: tuple[str, ...], topics: tuple[str, ...], yes: bool, bootstrap: str,
     client_settings: tuple[str, ...], as_json: bool,
 ) -> None:  # fmt: skip
     """Delete groups that have no members, with their offsets; asks first on a terminal.
 
     \b
     barnabas groups delete billing
+    barnabas groups delete billing --topic orders:0,1 --topic payments
     """
     from barnabas.server.cli.group_views import check_exists
 
+    what = "all offsets" if not topics else f"only its offsets of {', '.join(topics)}"
     with connected(bootstrap, client_settings) as cluster:
         for name in names:
             check_exists(cluster, name)
         if not yes and sys.stdin.isatty():
-            click.confirm(f"Delete {', '.join(names)} and all offsets?", abort=True, err=True)
+            click.confirm(f"Delete {', '.join(names)}, {what}?", abort=True, err=True)
+        if topics:
+            _delete_offsets(cluster, names, topics, as_json=as_json)
+            return
         answer = cluster.admin.delete_groups(list(names))
     gone = [{"group": name, "deleted": True} for name, said in answer.items() if said == "OK"]
     print_rows(gone, ("group", "deleted"), as_json=as_json)
@@ -102,6 +126,31 @@ def delete(
                if said != "OK"]  # fmt: skip
     if refused:
         raise Failure("; ".join(refused))
+
+
+def _delete_offsets(
+    cluster: Cluster, names: tuple[str, ...], topics: tuple[str, ...], *, as_json: bool
+) -> None:
+    from barnabas.server.cli.group_views import committed_offsets, delete_offsets
+    from barnabas.server.cli.offsets import parsed_place
+
+    wanted = [parsed_place(text) for text in topics]
+    rows, reasons = list[Row](), list[str]()
+    for name in names:
+        places = [
+            (topic, number)
+            for topic, number in sorted(committed_offsets(cluster, name))
+            if any(topic == each and (n is None or number in n) for each, n in wanted)
+        ]
+        if not places:
+            raise Failure(f"{name} has committed nothing for {', '.join(topics)}")
+        refused = delete_offsets(cluster, name, places)
+        rows += [{"group": name, "topic": topic, "partition": number, "deleted": True}
+                 for topic, number in places if (topic, number) not in refused]  # fmt: skip
+        reasons += [f"{name}: {topic} {number}: {why}" for (topic, number), why in refused.items()]
+    print_rows(rows, ("group", "topic", "partition", "deleted"), as_json=as_json)
+    if reasons:
+        raise Failure(f"not deleted: {'; '.join(reasons)}")
 
 
 def _reason(said: str) -> str:
@@ -154,7 +203,7 @@ def reset_offsets(
 
 
 def _check_target(target: dict[str, Any]) -> None:
-    given = [name for name, value in target.items() if value not in (None, False)]
+    given = [name for name, value in target.items() if value is not None and value is not False]
     if len(given) != 1:
         raise BadInput(
             "say where to: one of --to-earliest, --to-latest, --to-time, --to-offset, --shift-by"
@@ -204,14 +253,14 @@ def _check_no_members(cluster: Cluster, group: str) -> None:
 def _targets(
     cluster: Cluster, places: list[Place], before: dict[Place, int], target: dict[str, Any]
 ) -> dict[Place, int]:
-    starts = offsets_of(cluster, places, EARLIEST)
+    starts = offsets_once_led(cluster, places, EARLIEST)
     if target["to_earliest"]:
         return starts
-    ends = offsets_of(cluster, places, LATEST)
+    ends = offsets_once_led(cluster, places, LATEST)
     if target["to_latest"]:
         return ends
     if target["to_time"]:
-        wanted = offsets_of(cluster, places, parse_time_ms(target["to_time"]) or 0)
+        wanted = offsets_once_led(cluster, places, parse_time_ms(target["to_time"]) or 0)
     elif target["to_offset"] is not None:
         wanted = dict.fromkeys(places, target["to_offset"])
     else:

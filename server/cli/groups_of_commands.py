@@ -6,9 +6,20 @@ import click
 
 from barnabas.server.cli.failures import did_you_mean
 
+LONG = 300
+
 
 class HelpfulGroup(click.Group):
     """A click group that suggests the command that was meant."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Each with its whole first sentence, which is wrapped where others cut it."""
+        found = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        rows = [(name, each.get_short_help_str(LONG)) for name, each in found
+                if each is not None and not each.hidden]  # fmt: skip
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -53,19 +53,36 @@ def dump(
 
 
 @log.command()
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("paths", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="PATH…")
+@click.option("--compare", is_flag=True, help="Hold the replicas in several directories together.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per problem.")
 @click.option("--shallow", is_flag=True, help="Check batches by their CRC, not record by record.")
-def verify(path: Path, as_json: bool, shallow: bool) -> None:
+def verify(paths: tuple[Path, ...], compare: bool, as_json: bool, shallow: bool) -> None:
     """Check a partition's directory or a whole data directory, and say what is wrong where.
 
     Looks at batches (CRC, lengths, offsets, records), indexes against their log, producer
     snapshots, leader epochs, checkpoints, meta.properties and partition.metadata. Exits with 1
     if something is wrong. The broker should be stopped.
+
+    With --compare it takes the data directories of several brokers of a cluster instead: are the
+    replicas of each partition the same, byte by byte, up to the lowest of their log ends? Says
+    the first difference of each, and where segments begin at other offsets, so that batches
+    were compared, not files. What compaction has been through is left out: each replica
+    compacts for itself.
+
+    \b
+    barnabas log verify data
+    barnabas log verify --compare data-1 data-2 data-3
     """
+    if compare:
+        from barnabas.server.cli.log_tools.compare import compare as hold_together
+
+        return _run(lambda: hold_together(paths, as_json=as_json))
+    if len(paths) > 1:
+        raise click.UsageError("one PATH; several are for --compare")
     from barnabas.server.cli.log_tools.verify import verify as check
 
-    _run(lambda: check(path, as_json=as_json, shallow=shallow))
+    _run(lambda: check(paths[0], as_json=as_json, shallow=shallow))
 
 
 @log.command()

@@ -5,11 +5,12 @@ Notes for people go to the standard error, so that what a script reads is never 
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 Row = dict[str, Any]
 NOTHING = "-"
+GAP, FOLDED = 2, (20, 10)  # between columns; how narrow texts may be folded
 
 
 def print_rows(rows: Iterable[Row], columns: Sequence[str], *, as_json: bool) -> None:
@@ -20,7 +21,7 @@ def print_rows(rows: Iterable[Row], columns: Sequence[str], *, as_json: bool) ->
         return
     lines = [[cell_text(row.get(column)) for column in columns] for row in rows]
     heads = [column.replace("_", " ") for column in columns]
-    if sys.stdout.isatty():
+    if lines and sys.stdout.isatty():
         _print_table(heads, lines)
     elif lines:
         _print_columns(heads, lines)
@@ -34,6 +35,11 @@ def print_json(row: Row) -> None:
 def note(text: str) -> None:
     """Say something to a person: on the standard error."""
     print(text, file=sys.stderr)
+
+
+def counted(count: int, noun: str) -> str:
+    """1 record, 2,000 records."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def cell_text(value: object) -> str:
@@ -58,17 +64,82 @@ def _print_columns(heads: list[str], lines: list[list[str]]) -> None:
 
 
 def _print_table(heads: list[str], lines: list[list[str]]) -> None:
-    from rich import box
+    """A table that fits the terminal, in tighter forms where it is narrow.
+
+    Heads are wrapped between words, long texts folded, columns without any value left out; what
+    does not fit even so comes as blocks of a line a column.
+    """
+    from rich.cells import cell_len
     from rich.console import Console
+
+    console = Console(highlight=False, markup=False, emoji=False)
+    kept = range(len(heads))
+    if _widths(heads, lines, cell_len, gap=GAP)[1] > console.width:
+        kept_too = [i for i in kept if any(line[i] != NOTHING for line in lines)]
+        heads = [heads[i] for i in kept_too]
+        lines = [[line[i] for i in kept_too] for line in lines]
+    for gap, fold in ((GAP, None), (1, None), *((1, fold) for fold in FOLDED)):
+        widths, total = _widths(heads, lines, cell_len, gap=gap, fold=fold)
+        if total <= console.width:
+            spare = console.width - total if fold else 0
+            console.print(_table(heads, lines, _grown(widths, heads, lines, cell_len, spare), gap))
+            return
+    _print_blocks(console, heads, lines)
+
+
+def _widths(
+    heads: list[str], lines: list[list[str]], size: Callable[[str], int], *, gap: int,
+    fold: int | None = None,
+) -> tuple[list[int], int]:  # fmt: skip
+    """The least width of each column, and of the table; texts may be folded to `fold`."""
+    found = []
+    for i, head in enumerate(heads):
+        cells = max((size(line[i]) for line in lines), default=0)
+        if fold and not _is_numeric(lines, i):
+            cells = min(cells, fold)
+        found.append(max(cells, *(size(word) for word in head.split())))
+    return found, sum(found) + gap * (len(found) - 1)
+
+
+def _grown(
+    widths: list[int], heads: list[str], lines: list[list[str]], size: Callable[[str], int],
+    spare: int,
+) -> list[int]:  # fmt: skip
+    """Give columns that were folded what room is left."""
+    whole, _ = _widths(heads, lines, size, gap=0)
+    for i, width in enumerate(widths):
+        more = min(whole[i] - width, spare)
+        widths[i], spare = width + more, spare - more
+    return widths
+
+
+def _table(heads: list[str], lines: list[list[str]], widths: list[int], gap: int) -> Any:
+    from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold cyan", pad_edge=False)
-    for index, head in enumerate(heads):
-        right = _is_numeric(lines, index)
-        table.add_column(head, justify="right" if right else "left", overflow="fold")
+    table = Table(
+        box=box.SIMPLE_HEAD, header_style="bold cyan", pad_edge=False, show_edge=False,
+        padding=(0, gap - 1, 0, 0),
+    )  # fmt: skip
+    for i, head in enumerate(heads):
+        right = _is_numeric(lines, i)
+        table.add_column(
+            head, justify="right" if right else "left", overflow="fold",
+            min_width=widths[i], max_width=max(widths[i], len(head) if gap > 1 else 0),
+        )  # fmt: skip
     for line in lines:
         table.add_row(*line)
-    Console(highlight=False, markup=False, emoji=False).print(table)
+    return table
+
+
+def _print_blocks(console: Any, heads: list[str], lines: list[list[str]]) -> None:
+    width = max(map(len, heads))
+    for number, line in enumerate(lines):
+        if number:
+            console.print()
+        for head, cell in zip(heads, line, strict=True):
+            console.print(head.ljust(width), style="bold cyan", end="  ")
+            console.print(cell, overflow="fold")
 
 
 def _is_numeric(lines: list[list[str]], index: int) -> bool:

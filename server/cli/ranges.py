@@ -4,19 +4,38 @@ earliest, latest     the start and the end of a partition
 1500                 an offset
 -10                  ten records before the end
 2026-03-01T12:00Z    the first record at or after that time (see `times`)
-"""
 
-import re
+What kcat and rpk call these is understood, too: beginning, start, oldest; end, newest;
+s@MS and e@MS for the times where reading begins and ends.
+"""
 
 from barnabas.server.cli.connection import Cluster
 from barnabas.server.cli.failures import BadInput
-from barnabas.server.cli.offsets import EARLIEST, LATEST, Place, offsets_of
+from barnabas.server.cli.offsets import EARLIEST, LATEST, Place, offsets_once_led
 from barnabas.server.cli.times import FORMS, parse_time_ms
+from barnabas.server.cli.whole_numbers import signed_number
+
+OTHER_WORDS = {
+    **dict.fromkeys(("beginning", "start", "oldest"), "earliest"),
+    **dict.fromkeys(("end", "newest"), "latest"),
+}
+
+
+def bounds(starts: tuple[str, ...], end: str | None) -> tuple[str, str | None]:
+    """--from and --to in our words; BadInput for two beginnings or two ends."""
+    ends = [text[1:] for text in starts if text.startswith("e@")]
+    ends += [] if end is None else [OTHER_WORDS.get(end, end)]
+    begins = [text[1:] if text.startswith("s@") else OTHER_WORDS.get(text, text)
+              for text in starts if not text.startswith("e@")]  # fmt: skip
+    for option, found in (("--from", begins), ("--to", ends)):
+        if len(found) > 1:
+            raise BadInput(f"{option}: one position, not {' and '.join(found)}")
+    return (begins or ["earliest"])[0], ends[0] if ends else None
 
 
 def check_position(text: str, option: str) -> None:
     """BadInput unless the text names a position."""
-    if text not in ("earliest", "latest") and not re.fullmatch(r"-?\d+", text):
+    if text not in ("earliest", "latest") and signed_number(text) is None:
         if parse_time_ms(text) is None:
             raise BadInput(
                 f"{option}: {text!r} is no position; earliest, latest, an offset,"
@@ -24,18 +43,22 @@ def check_position(text: str, option: str) -> None:
             )
 
 
-def positions(cluster: Cluster, places: list[Place], text: str) -> dict[Place, int]:
-    """The offset of a position in each partition, within what the partition holds."""
+def positions(
+    cluster: Cluster, places: list[Place], text: str, *, committed: bool = False
+) -> dict[Place, int]:
+    """The offset of a position in each partition, within what readers of it get to see."""
     if text == "earliest":
-        return offsets_of(cluster, places, EARLIEST)
-    ends = offsets_of(cluster, places, LATEST)
+        return offsets_once_led(cluster, places, EARLIEST)
+    ends = offsets_once_led(cluster, places, LATEST, committed=committed)
     if text == "latest":
         return ends
-    starts = offsets_of(cluster, places, EARLIEST)
-    if re.fullmatch(r"-\d+", text):
-        wanted = {place: end + int(text) for place, end in ends.items()}
-    elif text.isdigit():
-        wanted = dict.fromkeys(places, int(text))
+    starts = offsets_once_led(cluster, places, EARLIEST)
+    number = signed_number(text)
+    if number is None:
+        time_ms = parse_time_ms(text) or 0
+        wanted = offsets_once_led(cluster, places, time_ms, committed=committed)
+    elif text.startswith("-"):
+        wanted = {place: end + number for place, end in ends.items()}
     else:
-        wanted = offsets_of(cluster, places, parse_time_ms(text) or 0)
+        wanted = dict.fromkeys(places, number)
     return {place: min(max(wanted[place], starts[place]), ends[place]) for place in places}

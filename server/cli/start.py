@@ -1,24 +1,27 @@
 """`barnabas start`: run a broker in the foreground until a signal stops it."""
 
 import asyncio
+import os
 import signal
 import sys
-from collections.abc import Callable, Coroutine, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from barnabas.server.core.addresses import address, local_address
 from barnabas.server.core.collector import COLLECTOR
 from barnabas.server.settings.config import BrokerConfig, ConfigError, load_config
 
 if TYPE_CHECKING:
     from barnabas.server.broker import Broker
 
-ANY_HOST = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # not an address to connect to
 DEFAULT_ADDRESS = "127.0.0.1:9092"
+STOPPED = "stopped"
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
+Load = Callable[[Mapping[str, str]], BrokerConfig]
 
 
 @click.command()
@@ -30,9 +33,22 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="One setting, over the files."
 )
 @click.option("--data-dir", metavar="DIR", help="Where the logs live: log.dirs.")
-@click.option("--listen", metavar="HOST:PORT", help="Where to listen; port 0 takes a free one.")
+@click.option(
+    "--listen", metavar="HOST:PORT",
+    help="Where to listen; port 0 takes a free one. Without it, without --config and without"
+    f" the setting `listeners`: {DEFAULT_ADDRESS}, for this machine alone.",
+)  # fmt: skip
+@click.option(
+    "--test", "for_tests", is_flag=True,
+    help="For a program's tests: a free port, a temporary folder, the control over HTTP open, and"
+    " the end when the standard input ends or whoever started it.",
+)  # fmt: skip
 def start(
-    files: tuple[Path, ...], settings: tuple[str, ...], data_dir: str | None, listen: str | None
+    files: tuple[Path, ...],
+    settings: tuple[str, ...],
+    data_dir: str | None,
+    listen: str | None,
+    for_tests: bool,
 ) -> None:
     """Run a broker until it is told to stop (SIGTERM, SIGINT).
 
@@ -41,33 +57,91 @@ def start(
     \b
     barnabas start
     barnabas start --listen 127.0.0.1:0 --data-dir /tmp/data --set num.partitions=3
+    barnabas start --test
     """
-    overrides = list(settings)
-    if data_dir is not None:
-        overrides.append(f"log.dirs={data_dir}")
-    if listen is not None:
-        overrides.append(f"listeners=PLAINTEXT://{listen}")
+    with ExitStack() as stack:
+        if for_tests:
+            load = _loader_for_tests(stack, files, settings, data_dir, listen)
+        else:
+            load = _loader(files, overrides_of(files, settings, data_dir, listen))
+        code = _run(load, os.getppid() if for_tests else None)
+    sys.exit(code)
+
+
+def _loader(
+    files: Sequence[Path], overrides: Sequence[str], defaults: Mapping[str, str] | None = None
+) -> Load:
+    """What reads the settings, again and again if need be, with some of them pinned."""
 
     def load(pinned: Mapping[str, str]) -> BrokerConfig:
-        return load_config(files, [*overrides, *(f"{n}={v}" for n, v in pinned.items())])
+        pairs = (f"{name}={value}" for name, value in pinned.items())
+        return load_config(files, [*overrides, *pairs], defaults)
 
+    return load
+
+
+def _loader_for_tests(
+    stack: ExitStack,
+    files: Sequence[Path],
+    settings: Sequence[str],
+    data_dir: str | None,
+    listen: str | None,
+) -> Load:
+    from barnabas.server.cli.for_tests import DEFAULTS, folder, places
+
+    where = places(listen, settings, stack.enter_context(folder(data_dir)))
+    return _loader(files, [*where, *settings, *_listeners(listen)], DEFAULTS)
+
+
+def _run(load: Load, parent_id: int | None) -> int:
     try:
         config = load({})
     except ConfigError as error:
-        _fail(str(error), 2)
+        print(f"barnabas: {error}", file=sys.stderr)
+        return 2
     from barnabas.server.disks import file_limit
     from barnabas.server.network.reactor import new_event_loop
 
     file_limit.raise_limit()
 
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        code = runner.run(_serve(config, load))
-    sys.exit(code)
+        return runner.run(_serve(config, load, parent_id))
 
 
-async def _serve(config: BrokerConfig, load: Callable[[Mapping[str, str]], BrokerConfig]) -> int:
+def overrides_of(
+    files: Sequence[Path], settings: Sequence[str], data_dir: str | None, listen: str | None
+) -> list[str]:
+    """The settings that the command line puts over the files', as NAME=VALUE.
+
+    Who has written no word about listeners has a broker for this machine alone; Kafka's rule,
+    every interface, holds for files.
+    """
+    overrides = list(settings)
+    if data_dir is not None:
+        overrides.append(f"log.dirs={data_dir}")
+    overrides += _listeners(listen)
+    if (
+        listen is None
+        and not files
+        and not any(each.partition("=")[0] == "listeners" for each in settings)
+    ):
+        overrides.append(f"listeners=PLAINTEXT://{DEFAULT_ADDRESS}")
+    return overrides
+
+
+def _listeners(listen: str | None) -> list[str]:
+    return [] if listen is None else [f"listeners=PLAINTEXT://{listen}"]
+
+
+async def _serve(config: BrokerConfig, load: Load, parent_id: int | None = None) -> int:
+    """Serve until a signal comes, or the end of a parent that the broker is to end with."""
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
+    if parent_id is not None:
+        from barnabas.server.cli.for_tests import wait_for_parents_end
+
+        watching = asyncio.create_task(wait_for_parents_end(parent_id))
+        watching.add_done_callback(lambda _: stopping.set())
     for number in SIGNALS:
         loop.add_signal_handler(number, stopping.set)
     if config.barnabas_http_control:
@@ -109,6 +183,7 @@ async def _end(broker: "Broker") -> int:
     except REFUSALS as error:
         print(f"barnabas: the broker did not stop in good order: {error}", file=sys.stderr)
         return 1
+    print(STOPPED, flush=True)
     return 0
 
 
@@ -132,11 +207,11 @@ async def unless_set(stopping: asyncio.Event, start: Coroutine[Any, Any, None]) 
 def announce(broker: "Broker") -> None:
     """Say where clients connect to, and to a person what to try."""
     for listener in broker.listeners:
-        print(f"listening on {listener.host}:{listener.port} ({listener.name})", flush=True)
+        where = address(listener.host, listener.port)
+        print(f"listening on {where} ({listener.name})", flush=True)
     if sys.stdout.isatty():
         first = broker.listeners[0]
-        host = ANY_HOST.get(first.host, first.host)
-        print(_hint(f"{host}:{first.port}"), flush=True)
+        print(_hint(local_address(first.host, first.port)), flush=True)
 
 
 def _hint(address: str) -> str:
@@ -148,8 +223,3 @@ def _hint(address: str) -> str:
         f"  barnabas consume greetings{where}\n"
         f"Any Kafka client can connect to {address}. Ctrl-C stops the broker.\n"
     )
-
-
-def _fail(message: str, code: int) -> None:
-    print(f"barnabas: {message}", file=sys.stderr)
-    sys.exit(code)

@@ -10,23 +10,28 @@ import re
 import time
 from datetime import datetime
 
+from barnabas.server.cli.whole_numbers import whole_number
+
 FORMS = "2026-03-01T12:30:00Z, 2026-03-01, 10m (ago), now, or @ and milliseconds since 1970"
 _UNIT_MS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 
 
 def parse_time_ms(text: str) -> int | None:
-    """The time in milliseconds since 1970; None for what is no time."""
+    """The time in milliseconds since 1970, negative before it; None for what is no time."""
     text = text.strip()
     if text == "now":
         return time.time_ns() // 1_000_000
-    if re.fullmatch(r"@\d+", text):
-        return int(text[1:])
+    if text.startswith("@"):
+        return whole_number(text[1:])
     if ago := re.fullmatch(r"(\d+)\s*([smhdw])( ago)?", text):
-        return time.time_ns() // 1_000_000 - int(ago[1]) * _UNIT_MS[ago[2]]
-    if not re.match(r"\d{4}-\d\d-\d\d", text):
-        return None
+        count = whole_number(ago[1])
+        return None if count is None else time.time_ns() // 1_000_000 - count * _UNIT_MS[ago[2]]
+    return _moment_ms(text) if re.match(r"\d{4}-\d\d-\d\d", text) else None
+
+
+def _moment_ms(text: str) -> int | None:
+    """Local time has no first of January of the year 1, and no last of December of 9999."""
     try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
+        return round(datetime.fromisoformat(text).timestamp() * 1000)
+    except (ValueError, OverflowError):
         return None
-    return round(moment.timestamp() * 1000)

@@ -5,52 +5,78 @@ from typing import Any
 
 import click
 
-from barnabas.server.cli.completion import complete_topics
-from barnabas.server.cli.connection import (
-    Cluster,
-    bootstrap_option,
-    check_topic_name,
-    client_option,
-    connected,
-    json_option,
-    named_values,
-    problem,
+from barnabas.server.cli.completion import (
+    complete_setting_names,
+    complete_topic_settings,
+    complete_topics,
 )
+from barnabas.server.cli.connection import Cluster, check_topic_name, connected, problem
 from barnabas.server.cli.failures import BadInput, Failure
 from barnabas.server.cli.groups_of_commands import HelpfulGroup
+from barnabas.server.cli.options import (
+    Option,
+    bootstrap_option,
+    client_option,
+    json_option,
+    named_values,
+)
 from barnabas.server.cli.output import Row, note, print_rows
+from barnabas.server.cli.reassign import elect_leaders, reassign
+from barnabas.server.cli.topic_details import describe
+from barnabas.server.cli.topic_patterns import is_pattern, named_topics
+from barnabas.server.cli.topics_option import names_argument
+from barnabas.server.cli.trim import trim
 
 TOPIC_ALREADY_EXISTS = 36
-names_argument = click.argument(
-    "names", nargs=-1, required=True, metavar="TOPIC…", shell_complete=complete_topics
-)
 settings_option = click.option(
-    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A setting of the topic."
+    "--set",
+    "-c",
+    "settings",
+    shell_complete=complete_topic_settings,
+    cls=Option,
+    also=("--config", "--topic-config"),
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A setting of the topic.",
 )
 
 
 @click.group(cls=HelpfulGroup)
 def topics() -> None:
-    """List, create, describe, delete and alter topics."""
+    """List, create, describe, delete and alter topics; move their replicas and leaders."""
+
+
+topics.add_command(reassign)
+topics.add_command(elect_leaders)
+topics.add_command(describe)
+topics.add_command(trim)
 
 
 @topics.command("list")
+@click.argument("names", nargs=-1, metavar="[TOPIC…]", shell_complete=complete_topics)
 @click.option("--internal", is_flag=True, help="The cluster's own topics too.")
 @bootstrap_option
 @client_option
 @json_option
 def list_topics(
-    internal: bool, bootstrap: str, client_settings: tuple[str, ...], as_json: bool
-) -> None:
-    """List the topics.
+    names: tuple[str, ...], internal: bool, bootstrap: str, client_settings: tuple[str, ...],
+    as_json: bool,
+) -> None:  # fmt: skip
+    """List the topics, or those that are called so or fit a pattern.
 
     \b
     barnabas topics list
+    barnabas topics list 'orders-*' '/audit-[0-9]+/'
     barnabas topics list --internal --json
     """
     with connected(bootstrap, client_settings) as cluster:
-        found = sorted(cluster.topics().items())
-    rows = [_summary(topic) for _, topic in found if internal or not topic["is_internal"]]
+        found = cluster.topics()
+        wanted = named_topics(cluster, names) if names else sorted(found)
+        for name in wanted:
+            if name not in found:
+                cluster.topic(name)
+    rows = [_summary(found[name]) for name in wanted
+            if internal or names or not found[name]["is_internal"]]  # fmt: skip
     print_rows(rows, ("topic", "partitions", "replication_factor"), as_json=as_json)
     if not rows and not as_json:
         note("no topics yet; `barnabas topics create NAME` makes one")
@@ -68,8 +94,9 @@ def _summary(topic: dict[str, Any]) -> Row:
 
 @topics.command()
 @names_argument
-@click.option("--partitions", type=click.IntRange(1), help="How many; the broker's default.")
-@click.option("--replication-factor", type=click.IntRange(1), help="The broker's default.")
+@click.option("--partitions", "-p", type=click.IntRange(1), help="How many; the broker's default.")
+@click.option("--replication-factor", "-r", cls=Option, also=("--replicas",),
+              type=click.IntRange(1), help="The broker's default.")  # fmt: skip
 @settings_option
 @click.option("--if-not-exists", is_flag=True, help="A topic that is there is no error.")
 @bootstrap_option
@@ -100,52 +127,10 @@ def create(
         if if_not_exists:
             refused = [topic for topic in refused if topic["error_code"] != TOPIC_ALREADY_EXISTS]
         made = [topic["name"] for topic in answer if not topic["error_code"]]
-        if made:
-            cluster.admin.wait_for_topics(made)
-        found = cluster.topics(made) if made else {}
+        found = cluster.topics_once_known(made) if made else {}
     rows = [_summary(found[name]) for name in made]
     print_rows(rows, ("topic", "partitions", "replication_factor"), as_json=as_json)
     _fail_for(refused, "created")
-
-
-@topics.command()
-@names_argument
-@bootstrap_option
-@client_option
-@json_option
-def describe(
-    names: tuple[str, ...], bootstrap: str, client_settings: tuple[str, ...], as_json: bool
-) -> None:
-    """Show the partitions of topics: leader, replicas, offsets.
-
-    \b
-    barnabas topics describe orders
-    barnabas topics describe orders --json | jq .end_offset
-    """
-    with connected(bootstrap, client_settings) as cluster:
-        rows = [row for name in names for row in _partition_rows(cluster, name)]
-    columns = ("topic", "partition", "leader", "replicas", "in_sync", "start_offset", "end_offset")
-    print_rows(rows, columns, as_json=as_json)
-
-
-def _partition_rows(cluster: Cluster, name: str) -> list[Row]:
-    from barnabas.server.cli.offsets import EARLIEST, LATEST, offsets_of
-
-    partitions = sorted(cluster.topic(name)["partitions"], key=lambda p: int(p["partition_index"]))
-    places = [(name, p["partition_index"]) for p in partitions if p["leader_id"] >= 0]
-    starts, ends = offsets_of(cluster, places, EARLIEST), offsets_of(cluster, places, LATEST)
-    return [
-        {
-            "topic": name,
-            "partition": partition["partition_index"],
-            "leader": partition["leader_id"] if partition["leader_id"] >= 0 else None,
-            "replicas": partition["replica_nodes"],
-            "in_sync": partition["isr_nodes"],
-            "start_offset": starts.get((name, partition["partition_index"])),
-            "end_offset": ends.get((name, partition["partition_index"])),
-        }
-        for partition in partitions
-    ]
 
 
 @topics.command()
@@ -160,16 +145,24 @@ def delete(
 ) -> None:  # fmt: skip
     """Delete topics and all their records; asks first on a terminal.
 
+    What a pattern stands for is only shown without --yes.
+
     \b
     barnabas topics delete orders
-    barnabas topics delete orders payments --yes
+    barnabas topics delete orders 'test-*' --yes
     """
     with connected(bootstrap, client_settings) as cluster:
-        for name in names:
-            cluster.topic(name)
+        found = named_topics(cluster, names)
+        for name in found:
+            cluster.topic(name, advice="`barnabas topics list` shows them all")
         if not yes and sys.stdin.isatty():
-            click.confirm(f"Delete {', '.join(names)} and all records?", abort=True, err=True)
-        answer = cluster.admin.delete_topics(list(names), raise_errors=False)["topics"]
+            click.confirm(f"Delete {', '.join(found)} and all records?", abort=True, err=True)
+        elif not yes and any(map(is_pattern, names)):
+            print_rows(({"topic": name, "deleted": False} for name in found),
+                       ("topic", "deleted"), as_json=as_json)  # fmt: skip
+            note("nothing is deleted yet; --yes does it, for good")
+            return
+        answer = cluster.admin.delete_topics(found, raise_errors=False)["topics"]
     gone = [
         {"topic": topic["name"], "deleted": True} for topic in answer if not topic["error_code"]
     ]
@@ -179,9 +172,12 @@ def delete(
 
 @topics.command()
 @click.argument("name", metavar="TOPIC", shell_complete=complete_topics)
-@click.option("--partitions", type=click.IntRange(1), help="The new number; it can only grow.")
+@click.option(
+    "--partitions", "-p", type=click.IntRange(1), help="The new number; it can only grow."
+)
 @settings_option
-@click.option("--unset", multiple=True, metavar="NAME", help="Back to the broker's setting.")
+@click.option("--unset", multiple=True, metavar="NAME", shell_complete=complete_setting_names,
+              help="Back to the broker's setting.")  # fmt: skip
 @bootstrap_option
 @client_option
 @json_option

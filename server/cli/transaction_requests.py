@@ -10,8 +10,9 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from barnabas.server.cli.connection import Cluster, kafka, problem
+from barnabas.server.cli.connection import Cluster, problem
 from barnabas.server.cli.failures import Failure, did_you_mean
+from barnabas.server.cli.kafka_python import kafka
 from barnabas.server.cli.offsets import Place
 from barnabas.server.cli.output import Row
 

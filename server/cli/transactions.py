@@ -6,16 +6,11 @@ import sys
 import click
 
 from barnabas.server.cli.completion import complete_topics, complete_transactional_ids
-from barnabas.server.cli.connection import (
-    Cluster,
-    bootstrap_option,
-    client_option,
-    connected,
-    json_option,
-)
+from barnabas.server.cli.connection import Cluster, connected
 from barnabas.server.cli.failures import BadInput, Failure
 from barnabas.server.cli.groups_of_commands import HelpfulGroup
-from barnabas.server.cli.offsets import Place
+from barnabas.server.cli.offsets import Place, places_of
+from barnabas.server.cli.options import bootstrap_option, client_option, json_option
 from barnabas.server.cli.output import Row, note, print_rows
 from barnabas.server.cli.transaction_requests import (
     ALL_DURATIONS,
@@ -157,7 +152,7 @@ def abort(
     ):
         raise BadInput("--producer-epoch and --coordinator-epoch go together, with --producer-id")
     with connected(bootstrap, client_settings) as cluster:
-        _check_partition(cluster, topic, partition)
+        places_of(cluster, topic, (partition,), "--partition")
         if producer_id is None or producer_epoch is None:
             producer = _open_there(cluster, (topic, partition), start_offset, producer_id)
         else:
@@ -172,12 +167,6 @@ def abort(
     columns = ("topic", "partition", "producer_id", "producer_epoch", "start_offset", "aborted")
     row = _row(producer) | {"aborted": True}
     print_rows([row], columns, as_json=as_json)
-
-
-def _check_partition(cluster: Cluster, topic: str, partition: int) -> None:
-    known = sorted(each["partition_index"] for each in cluster.topic(topic)["partitions"])
-    if partition not in known:
-        raise BadInput(f"--partition: {topic} has no partition {partition}, only 0 to {known[-1]}")
 
 
 def _open_there(

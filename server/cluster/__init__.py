@@ -1,1 +1,1 @@
-"""What the broker knows of the cluster, and the controller's decisions about it."""
+"""What the broker knows of the cluster, and its own place in it."""

@@ -14,6 +14,7 @@ from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.uuids import ZERO_UUID, Uuid
 
 NO_LEADER = -1
+NO_CONTROLLER = -1
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 
 
@@ -36,7 +37,12 @@ class BrokerInfo:
 
 @dataclass(frozen=True, slots=True)
 class PartitionInfo:
-    """A partition's replicas and who leads them; `leader_id` is NO_LEADER if nobody does."""
+    """A partition's replicas and who leads them; `leader_id` is NO_LEADER if nobody does.
+
+    `partition_epoch` counts the registry's states of it, `controller_epoch` is of the controller
+    that decided on its leader. `adding` and `removing` are those of `replicas` that
+    a reassignment adds and removes: only the brokers that have a replica are told of those.
+    """
 
     index: int
     leader_id: int
@@ -44,6 +50,12 @@ class PartitionInfo:
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
     offline: tuple[int, ...] = ()
+    is_new: bool = False
+    """Whether no broker has had it before: only then a log may be made beside a failed disk."""
+    partition_epoch: int = -1
+    controller_epoch: int = -1
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +78,16 @@ class TopicInfo:
 
 @dataclass(slots=True)
 class ClusterMetadata:
-    """Everything Metadata can tell."""
+    """Everything Metadata can tell.
+
+    Before a controller has told it (`is_told`) a broker tells nobody anything, as Kafka's does:
+    clients ask again, or another one. Told of this broker alone they would believe that there are
+    no other brokers and no topics.
+    """
 
     cluster_id: str = ""
-    controller_id: int = -1
+    controller_id: int = NO_CONTROLLER
+    is_told: bool = False
     brokers: dict[int, BrokerInfo] = field(default_factory=dict)
     topics: dict[str, TopicInfo] = field(default_factory=dict)
     _names: dict[Uuid, str] = field(default_factory=dict)
@@ -117,12 +135,17 @@ class ClusterMetadata:
         return topic.partitions[index]
 
     def reachable(self, listener_name: str) -> list[tuple[BrokerInfo, Endpoint]]:
-        """The brokers that have this listener, and where."""
+        """The brokers that have this listener, and where; none before this one is told."""
         return [
             (broker, broker.endpoints[listener_name])
             for broker in self.brokers.values()
-            if listener_name in broker.endpoints
+            if self.is_told and listener_name in broker.endpoints
         ]
+
+    @property
+    def shown_controller_id(self) -> int:
+        """The controller, for clients: one of the brokers that they are told of."""
+        return self.controller_id if self.is_told else NO_CONTROLLER
 
     def leader_endpoint(self, info: PartitionInfo, listener_name: str) -> Endpoint | None:
         """Where the partition's leader is reached on a listener."""

@@ -1,22 +1,30 @@
-"""Producer ids for this broker: blocks of a thousand from the registry, fetched ahead.
+"""Producer ids for this broker: blocks of a thousand, fetched ahead.
 
 Every broker hands out its own block; when nine tenths of it are gone the next is asked for, so
-that a client seldom waits for the registry. Ids of a block that a stopping broker had left are
+that a client seldom waits for one. Ids of a block that a stopping broker had left are
 never used, as in Kafka.
 """
 
 import asyncio
+from collections.abc import Coroutine
+from typing import Any, Protocol
 
 from barnabas.server.registry.bodies import ProducerIdBlock
-from barnabas.server.registry.producer_ids import ProducerIds
 
 FETCH_AHEAD_SHARE = 10  # the next block is fetched when a tenth of this one is left
+
+
+class Blocks(Protocol):
+    """Where blocks come from."""
+
+    def next_block(self, broker_id: int) -> Coroutine[Any, Any, ProducerIdBlock]:
+        """One that nobody else has had."""
 
 
 class ProducerIdPool:
     """The ids this broker may hand out."""
 
-    def __init__(self, source: ProducerIds, broker_id: int) -> None:
+    def __init__(self, source: Blocks, broker_id: int) -> None:
         self._source = source
         self._broker_id = broker_id
         self._next = self._end = 0
@@ -24,9 +32,9 @@ class ProducerIdPool:
         self._coming: asyncio.Task[ProducerIdBlock] | None = None
 
     async def take(self) -> int:
-        """An id that nobody has had; waits for the registry when the block is used up.
+        """An id that nobody has had; waits for the next block when this one is used up.
 
-        Raises what the registry raises.
+        Raises what fetching it raises.
         """
         while self._next >= self._end:
             await self._refill()

@@ -44,13 +44,16 @@ class Topics:
 
         The caller answers LEADER_NOT_AVAILABLE. While another request is creating it, this one
         does not wait: the client asks again, as it has to with Kafka. Raises ApiError.
+
+        What counts is what the registry knows: a broker that has just started has not been told
+        of topics and of other brokers yet.
         """
         if name in self._metadata.topics or name in self._creating:
             return
         settings = self.internal_settings(name) if name in INTERNAL_TOPICS else {}
-        partitions, factor = self.default_shape(name)
         try:
-            await self.create(name, self.place(partitions, factor), settings)
+            if await self._registry.topics.read(name) is None:
+                await self.create(name, await self._place_by_default(name), settings)
         except ApiError as error:
             if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
                 raise
@@ -63,11 +66,19 @@ class Topics:
         await self.auto_create(name)
         return name in self._metadata.topics
 
-    def default_shape(self, name: str) -> tuple[int, int]:
+    async def _place_by_default(self, name: str) -> dict[int, list[int]]:
+        """Replicas on the brokers that live now. Raises ApiError."""
+        live = await self._registry.brokers.read_all()
+        partitions, factor = self.default_shape(name, len(live))
+        racks = {broker_id: each.registration.rack for broker_id, each in live.items()}
+        return self.place(partitions, factor, brokers=racks)
+
+    def default_shape(self, name: str, brokers: int | None = None) -> tuple[int, int]:
         """Partitions and replication factor of a topic that is created without them.
 
         On the embedded registry an internal topic's replication factor is capped by the
-        brokers there are; with ZooKeeper creation waits for enough of them, as in Kafka.
+        `brokers` there are (without a number: those that this one knows); with ZooKeeper creation
+        waits for enough of them, as in Kafka.
         """
         config = self._config
         if name == OFFSETS_TOPIC:
@@ -79,7 +90,8 @@ class Topics:
         else:
             return config.num_partitions, config.default_replication_factor
         if not config.zookeeper_connect:
-            factor = min(factor, len(self._metadata.brokers))
+            known = len(self._metadata.brokers) if brokers is None else brokers
+            factor = min(factor, known)
         return partitions, factor
 
     def internal_settings(self, name: str) -> dict[str, str]:
@@ -99,9 +111,16 @@ class Topics:
             "unclean.leader.election.enable": "false",
         }
 
-    def place(self, partitions: int, factor: int, first: int = 0) -> dict[int, list[int]]:
+    def place(
+        self,
+        partitions: int,
+        factor: int,
+        first: int = 0,
+        brokers: Mapping[int, str | None] | None = None,
+    ) -> dict[int, list[int]]:
         """Replicas for `partitions` partitions, the first of them numbered `first`.
 
+        `brokers` by their racks; without them those that this one knows.
         Raises ApiError INVALID_PARTITIONS or INVALID_REPLICATION_FACTOR.
         """
         if partitions <= 0:
@@ -112,7 +131,8 @@ class Topics:
             raise ApiError(
                 ErrorCode.INVALID_REPLICATION_FACTOR, "Replication factor must be larger than 0."
             )
-        brokers = {b.broker_id: b.rack for b in self._metadata.brokers.values()}
+        if brokers is None:
+            brokers = {b.broker_id: b.rack for b in self._metadata.brokers.values()}
         try:
             return assign_replicas(
                 brokers,

@@ -2,7 +2,12 @@
 
 One that comes is read from its log before its names are answered for; one after the other,
 while the rest of the broker goes on. One that goes takes what is kept along: whoever waits is
-sent to look for the new coordinator.
+sent to look for the new coordinator. A new epoch of a leadership that has not been interrupted,
+as when a follower was lost, changes nothing of what is kept.
+
+What a leader before left in the log need not be on all in-sync replicas yet. Nothing is answered
+from it until it is: told of it and then elected elsewhere, a client would see it undone, and an
+end of a transaction would have been made known that was never prepared. Kafka goes by it at once.
 
 One that cannot be read fails, as in Kafka 4: its names are told NOT_COORDINATOR, for a
 coordinator that does not know what was kept would have them start anew. It is read again later.
@@ -10,6 +15,7 @@ coordinator that does not know what was kept would have them start anew. It is r
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from barnabas.server.cluster.metadata import TopicInfo
@@ -17,11 +23,13 @@ from barnabas.server.coordinators.loading import replay
 from barnabas.server.coordinators.shards import Shard, ShardEvent, Shards
 from barnabas.server.coordinators.topic import CoordinatedTopic
 from barnabas.server.core.clock import Clock
+from barnabas.server.core.delayed import Delayed
 from barnabas.server.observing.logs import Log
 from barnabas.server.replication.partition import Partition
 from barnabas.storage.errors import StorageError
 
 RELOAD_PAUSE_MS = 5_000.0
+LOOK_AGAIN_MS = 5_000.0
 S = TypeVar("S", bound=Shard)
 
 
@@ -34,12 +42,15 @@ class Leadership(Generic[S]):
         shards: Shards[S],
         make_shard: Callable[[Partition], S],
         clock: Clock,
+        produces: Delayed,
         log: Log,
     ) -> None:
+        """In `produces` whoever waits for a high watermark is told of it."""
         self.topic = topic
         self._shards = shards
         self._make_shard = make_shard
         self._clock = clock
+        self._produces = produces
         self._log = log
         self.on_loaded: Callable[[], object] = lambda: None
         """Called when a partition has been loaded from a log that held something."""
@@ -48,15 +59,16 @@ class Leadership(Generic[S]):
         self._is_stopped = False
 
     def elected(self, partition: Partition) -> None:
-        """This broker leads a partition: load it, unless it is known in this epoch."""
+        """This broker leads a partition: load it, unless it has led it all the time."""
         known = self._shards.find(partition.index)
-        if known is not None and known.leader_epoch >= partition.leader_epoch:
+        if known is not None and known.partition is partition:
+            known.leader_epoch = max(known.leader_epoch, partition.leader_epoch)
             return
         self.resigned(partition.index)
         shard = self._make_shard(partition)
         self._shards.put(shard)
         if partition.log.log_start_offset == partition.log.log_end_offset:
-            self._finish(shard)
+            self._replayed(shard)
         else:
             self._enqueue(shard)
 
@@ -101,8 +113,11 @@ class Leadership(Generic[S]):
         except Exception as error:  # the partitions after it are loaded all the same
             self._failed(shard, error)
             return
-        if shard.is_retired or not self._finish(shard):
+        if shard.is_retired:
             return
+        self._replayed(shard, partial(self._say_loaded, shard, started_ms))
+
+    def _say_loaded(self, shard: S, started_ms: float) -> None:
         keeps = self.topic.keeps
         self._log.info(
             f"{keeps} loaded", partition=shard.index, **{keeps: shard.count},
@@ -110,10 +125,28 @@ class Leadership(Generic[S]):
         )  # fmt: skip
         self.on_loaded()
 
+    def _replayed(self, shard: S, told: Callable[[], object] = lambda: None) -> None:
+        """The log's end is reached: answer for the shard once all of that is safe."""
+        shard.move(ShardEvent.REPLAYED)
+        self._settle(shard, shard.partition.log.log_end_offset, told)
+
+    def _settle(self, shard: S, end: int, told: Callable[[], object]) -> None:
+        """Go on when all in-sync replicas have what is below `end`; then `told` is called."""
+
+        def is_over(_: object) -> bool:
+            return shard.is_retired or shard.partition.log.high_watermark >= end
+
+        if not is_over(None):
+            key = shard.partition.key
+            wait = self._produces.park([key], LOOK_AGAIN_MS, is_over, lambda: None)
+            wait.then(lambda _: self._settle(shard, end, told))
+        elif not shard.is_retired and not self._is_stopped and self._finish(shard):
+            told()
+
     def _finish(self, shard: S) -> bool:
         """Answer for the shard from now on; whether it can."""
         try:
-            shard.move(ShardEvent.LOADED)
+            shard.move(ShardEvent.SETTLED)
             shard.loaded()
         except Exception as error:
             self._failed(shard, error)

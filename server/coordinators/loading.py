@@ -11,10 +11,10 @@ import time
 from collections.abc import Iterator
 
 from barnabas.server.coordinators.shards import Shard
+from barnabas.server.replication.partition import Partition
 from barnabas.storage.batch.control_records import EndTransactionMarker, parse_control
 from barnabas.storage.batch.header import BatchHeader, walk
 from barnabas.storage.batch.records import Record, decode_batch
-from barnabas.storage.log.log import Log
 from barnabas.storage.log.results import ReadBound
 
 SLICE_MS = 4.0
@@ -27,7 +27,7 @@ async def replay(shard: Shard, buffer_bytes: int) -> None:
     `buffer_bytes` are read at once. Raises what the log or the shard raises.
     """
     slice_ends = time.monotonic() * 1000 + SLICE_MS
-    for number, (record, header) in enumerate(_records(shard.partition.log, buffer_bytes)):
+    for number, (record, header) in enumerate(_records(shard.partition, buffer_bytes)):
         if header.is_control:
             marker = parse_control(record)
             if isinstance(marker, EndTransactionMarker):
@@ -41,11 +41,14 @@ async def replay(shard: Shard, buffer_bytes: int) -> None:
             slice_ends = time.monotonic() * 1000 + SLICE_MS
 
 
-def _records(log: Log, buffer_bytes: int) -> Iterator[tuple[Record, BatchHeader]]:
-    """Every record with its batch's header, to the log's end."""
-    offset = log.log_start_offset
-    while offset < log.log_end_offset:
-        found = log.read(offset, buffer_bytes, bound=ReadBound.LOG_END).records
+def _records(partition: Partition, buffer_bytes: int) -> Iterator[tuple[Record, BatchHeader]]:
+    """Every record with its batch's header, to the log's end.
+
+    Between two of them the log may move to another directory: each read is of the one in use.
+    """
+    offset = partition.log.log_start_offset
+    while offset < partition.log.log_end_offset:
+        found = partition.log.read(offset, buffer_bytes, bound=ReadBound.LOG_END).records
         if found is None:
             return
         data = found.read()

@@ -1,14 +1,19 @@
-"""Which partition of __consumer_offsets (or __transaction_state) a name belongs to."""
+"""Which partition of __consumer_offsets (or __transaction_state) a name belongs to.
+
+Every broker of a cluster must say the same, Apache Kafka's among them: one that looked elsewhere
+would know nothing of a group, or of a transaction that is open. (Kafka: GroupMetadataManager and
+TransactionStateManager, partitionFor: `Utils.abs` of the hash code.)
+"""
 
 from functools import lru_cache
 
-_MASK = 0x7FFFFFFF
+_SIGN = 0x80000000
 LONGEST_KEPT = 256
 """Characters of a name whose hash is kept. Clients choose names, of up to 32 KB each."""
 
 
 def java_hash(text: str) -> int:
-    """Java's `String.hashCode` without its sign bit, over UTF-16 code units."""
+    """The absolute value of Java's `String.hashCode`, over UTF-16 code units; 0 for the least."""
     return _kept(text) if len(text) <= LONGEST_KEPT else _hash(text)
 
 
@@ -22,7 +27,7 @@ def _hash(text: str) -> int:
         for position in range(0, len(encoded), 2):
             unit = encoded[position] << 8 | encoded[position + 1]
             value = (31 * value + unit) & 0xFFFFFFFF
-    return value & _MASK
+    return value if value < _SIGN else (-value) & (_SIGN - 1)
 
 
 _kept = lru_cache(maxsize=65_536)(_hash)

@@ -1,7 +1,9 @@
 """The partitions of an internal topic that this broker leads, and what is kept for each.
 
 Loading   led here; the log is being read, names are refused with COORDINATOR_LOAD_IN_PROGRESS
-Active    everything in the log is known; names are answered for
+Settling  everything in the log is known, but not on all in-sync replicas yet: what is answered
+          from it could be lost with this broker. Refused as while it is loading
+Active    everything in the log is known and safe; names are answered for
 Failed    the log could not be read: nothing is answered from what is not all there, as in
           Kafka 4; it is read again later
 Retired   led elsewhere: nothing leads out, a leadership that returns begins a new shard
@@ -26,29 +28,34 @@ class ShardState(Enum):
     """How far a shard is."""
 
     LOADING = "Loading"
+    SETTLING = "Settling"
     ACTIVE = "Active"
     FAILED = "Failed"
     RETIRED = "Retired"
 
 
 _ACTIVE = ShardState.ACTIVE  # for every request; a member of an Enum is slow to look up
+_BEING_LOADED = (ShardState.LOADING, ShardState.SETTLING)
 
 
 class ShardEvent(Enum):
     """What moves a shard."""
 
-    LOADED = "the whole log has been replayed"
+    REPLAYED = "the whole log has been read"
+    SETTLED = "what has been read is on all in-sync replicas"
     UNREADABLE = "the log could not be read, or not be made sense of"
     RESIGNED = "the partition is led elsewhere, or gone"
 
 
 TRANSITIONS: dict[tuple[ShardState, ShardEvent], ShardState] = {
-    (ShardState.LOADING, ShardEvent.LOADED): ShardState.ACTIVE,
-    (ShardState.FAILED, ShardEvent.LOADED): ShardState.ACTIVE,
+    (ShardState.LOADING, ShardEvent.REPLAYED): ShardState.SETTLING,
+    (ShardState.FAILED, ShardEvent.REPLAYED): ShardState.SETTLING,
+    (ShardState.SETTLING, ShardEvent.SETTLED): ShardState.ACTIVE,
     (ShardState.LOADING, ShardEvent.UNREADABLE): ShardState.FAILED,
     (ShardState.FAILED, ShardEvent.UNREADABLE): ShardState.FAILED,
     (ShardState.ACTIVE, ShardEvent.UNREADABLE): ShardState.FAILED,
     (ShardState.LOADING, ShardEvent.RESIGNED): ShardState.RETIRED,
+    (ShardState.SETTLING, ShardEvent.RESIGNED): ShardState.RETIRED,
     (ShardState.FAILED, ShardEvent.RESIGNED): ShardState.RETIRED,
     (ShardState.ACTIVE, ShardEvent.RESIGNED): ShardState.RETIRED,
 }
@@ -57,8 +64,8 @@ TRANSITIONS: dict[tuple[ShardState, ShardEvent], ShardState] = {
 class Shard(ABC):
     """One partition in one leadership; a coordinator derives what it keeps there from it.
 
-    `leader_epoch` is that of the leadership: `partition` goes on when it is over. `has_failed`
-    once a load has: the next that does is nothing new.
+    `leader_epoch` is the latest of the leadership: `partition` goes on when it is over.
+    `has_failed` once a load has: the next that does is nothing new.
     """
 
     def __init__(self, partition: Partition) -> None:
@@ -76,6 +83,11 @@ class Shard(ABC):
     def is_active(self) -> bool:
         """Whether its names are answered for."""
         return self.state is _ACTIVE
+
+    @property
+    def is_replayed(self) -> bool:
+        """Whether everything in the log is known: what is written from now on comes behind it."""
+        return self.state in (_ACTIVE, ShardState.SETTLING)
 
     @property
     def is_retired(self) -> bool:
@@ -100,7 +112,7 @@ class Shard(ABC):
 
     @abstractmethod
     def loaded(self) -> None:
-        """The log's end is reached: the shard is answered for from now on."""
+        """The log is known to its end, and safe: the shard is answered for from now on."""
 
     @abstractmethod
     def retire(self) -> None:
@@ -155,14 +167,14 @@ class Shards(Generic[S]):
         if shard is not None:
             if shard.state is _ACTIVE:
                 return shard
-            if shard.state is ShardState.LOADING:
+            if shard.state in _BEING_LOADED:
                 raise ApiError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         raise ApiError(ErrorCode.NOT_COORDINATOR)
 
     @property
     def is_loading(self) -> bool:
         """Whether one of them is being loaded for the first time."""
-        return any(each.state is ShardState.LOADING for each in self._shards.values())
+        return any(each.state in _BEING_LOADED for each in self._shards.values())
 
     def active(self) -> Iterator[S]:
         """Those that are loaded."""

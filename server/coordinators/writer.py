@@ -13,6 +13,7 @@ from barnabas.server.coordinators.topic import CoordinatedTopic
 from barnabas.server.core.clock import Clock
 from barnabas.server.core.delayed import Delayed
 from barnabas.server.core.errors import ApiError, code_of
+from barnabas.server.replication.partition import Partition
 from barnabas.storage.batch.builder import build_batch
 from barnabas.storage.batch.header import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE
 from barnabas.storage.batch.records import Record
@@ -22,6 +23,7 @@ from barnabas.storage.producers.entry import AppendOrigin
 from barnabas.storage.producers.verification import VerificationGuard
 from barnabas.wire.error_codes import ErrorCode
 
+ALL_REPLICAS = -1
 KeyAndValue = tuple[bytes, bytes | None]
 Written = Callable[[ErrorCode, int], object]
 """Told the error, or NONE and the offset of the batch."""
@@ -91,7 +93,7 @@ class Writer:
         self._fetches.complete(partition.key)
         end = info.last_offset + 1
         if partition.is_settled(end, acks):
-            written(ErrorCode.NONE, info.first_offset)
+            self._tell(shard, end, info.first_offset, acks, written)
         else:
             self._when_settled(shard, end, info.first_offset, acks, written)
 
@@ -100,23 +102,36 @@ class Writer:
     ) -> None:
         partition = shard.partition
 
-        def settle(_: object) -> None:
-            if not partition.is_leader or shard.is_retired:
-                written(ErrorCode.NOT_COORDINATOR, -1)
-            elif not partition.is_settled(end, acks):
-                written(self._told(ErrorCode.REQUEST_TIMED_OUT), -1)
-            else:
-                written(ErrorCode.NONE, first)
-
         def is_ready(_: object) -> bool:
             return partition.is_settled(end, acks) or not partition.is_leader
 
         timeout_ms = self._topic.write_timeout_ms
         wait = self._produces.park([partition.key], timeout_ms, is_ready, lambda: None)
-        wait.then(settle)
+        wait.then(lambda _: self._tell(shard, end, first, acks, written))
         if partition.is_flush_due(end):
             self._flush(partition.log, partial(self._produces.complete, partition.key))
+
+    def _tell(self, shard: Shard, end: int, first: int, acks: int, written: Written) -> None:
+        """What became of a batch that ends at `end`; not for a leadership to say that is over."""
+        code = outcome(shard.partition, end, acks)
+        if shard.is_retired:
+            code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        written(self._told(code), first if code is ErrorCode.NONE else -1)
 
     def _told(self, code: ErrorCode) -> ErrorCode:
         """What the coordinator's clients know an error as."""
         return self._topic.errors.get(code, code)
+
+
+def outcome(partition: Partition, end: int, acks: int) -> ErrorCode:
+    """What the log has to say, when the wait is over, of an append that ends at `end`.
+
+    On all in-sync replicas is not enough where these have become too few meanwhile.
+    """
+    if not partition.is_leader:
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    if not partition.is_settled(end, acks):
+        return ErrorCode.REQUEST_TIMED_OUT
+    if acks == ALL_REPLICAS and len(partition.isr) < partition.min_insync_replicas:
+        return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+    return ErrorCode.NONE

@@ -136,6 +136,10 @@ class Clock:
             raise ValueError(f"a date is between 1970 and 9999: {duration}")
         self._jumped_ms += span_ms
 
+    def follow(self, former: "Clock") -> None:
+        """Before any timer is set: be as far ahead of real time as a former clock is."""
+        self._advanced_ms, self._jumped_ms = former._advanced_ms, former._jumped_ms
+
     def timer_count(self) -> int:
         """How many timers are set."""
         return len(self._heap) - self._dead

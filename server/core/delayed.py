@@ -25,15 +25,17 @@ T = TypeVar("T")
 class Deferred(Generic[T]):
     """An answer that comes later: whoever holds it calls `give` once.
 
-    After `cancel` (the client is gone) it is given in vain.
+    After `cancel` (the client is gone) it is given in vain. Of a request that `has_acted` only the
+    answer waits: all it does is done.
     """
 
-    __slots__ = ("_resume", "answer", "done")
+    __slots__ = ("_resume", "answer", "done", "has_acted")
 
     def __init__(self) -> None:
         self._resume: Callable[[Any], object] | None = None
         self.answer: Callable[[], T] = _no_answer
         self.done = False
+        self.has_acted = False
 
     def then(self, resume: Callable[[Any], object]) -> None:
         """Call `resume(self)` when the answer is there: at once if it already is."""

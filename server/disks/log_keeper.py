@@ -41,7 +41,11 @@ class LogKeeper:
         clock: Clock,
         loop: asyncio.AbstractEventLoop,
         on_error: Callable[[BaseException], None],
+        *,
+        in_threads: bool = True,
     ) -> None:
+        """Without threads the work is done on the loop, a little later."""
+        self._in_threads = in_threads
         self._clock = clock
         self._loop = loop
         self._on_error = on_error
@@ -128,6 +132,9 @@ class LogKeeper:
                 self._submit(gathered)
 
     def _submit(self, pieces: list[Piece]) -> None:
+        if not self._in_threads:
+            self._loop.call_soon(self._in_thread, pieces)
+            return
         if self._threads is None:
             self._threads = ThreadPoolExecutor(THREADS, "barnabas-disk")
         self._threads.submit(self._in_thread, pieces)

@@ -14,6 +14,7 @@ from barnabas.server.observing.logs import Log
 from barnabas.server.settings.changes.topic_settings import TopicSettings
 from barnabas.server.settings.config import BrokerConfig
 from barnabas.storage.compaction.process import CompactionProcess
+from barnabas.storage.disk.fs import REAL, FileSystem
 from barnabas.storage.errors import (
     CorruptCheckpoint,
     InconsistentLogDirectory,
@@ -29,13 +30,17 @@ GIVE_UP_S = 2.0
 """For a log that is being opened when nobody wants it any more."""
 
 
-def make_disks(config: BrokerConfig, keeper: LogKeeper) -> LogManager:
-    """The log manager of `log.dirs`, which `keeper` looks after; nothing is touched yet."""
+def make_disks(config: BrokerConfig, keeper: LogKeeper, fs: FileSystem = REAL) -> LogManager:
+    """The log manager of `log.dirs`, which `keeper` looks after; nothing is touched yet.
+
+    Child processes have the real disk only: on another one compaction is done on the spot.
+    """
     disks = LogManager(
         config.data_dirs,
         log_manager_config(config),
+        fs=fs,
         worker=keeper.run,
-        compactor=CompactionProcess(),
+        compactor=CompactionProcess() if fs is REAL else None,
         open_files=file_limit.most_kept_open(file_limit.limit()),
         full_validation=config.produce_validation == "full",
     )
@@ -44,11 +49,13 @@ def make_disks(config: BrokerConfig, keeper: LogKeeper) -> LogManager:
 
 
 def lock_disks(disks: LogManager) -> None:
-    """Keep other processes out. Raises StartFailed."""
+    """Keep other processes out of the data directories that work. Raises StartFailed."""
     try:
         disks.lock()
     except LogDirectoryLocked as error:
         raise StartFailed(f"{error}; set `log.dirs` to a directory of its own") from None
+    except LogDirectoryFailed as error:
+        raise StartFailed(f"{error}; see `log.dirs`") from None
 
 
 async def open_disks(
@@ -73,7 +80,10 @@ async def open_disks(
         broker_id=broker_id, cluster_id=cluster_id, is_stray=is_stray,
     )  # fmt: skip
     try:
-        await _in_thread(disks, open_all)
+        if disks.fs is REAL:
+            await _in_thread(disks, open_all)
+        else:
+            open_all()
     except (CorruptCheckpoint, InconsistentLogDirectory, LogDirectoryFailed) as error:
         raise StartFailed(f"{error}; see `log.dirs`") from None
     except TooManyOpenFiles as error:

@@ -55,7 +55,7 @@ class GroupCoordinator:
         topic = offsets_topic(config)
         self._parts = (topic, config, clock, produces, fetches, flush, self.counts, log)
         self.shards: Shards[GroupShard] = Shards(topic, metadata)
-        self.leadership = Leadership(topic, self.shards, self._make_shard, clock, log)
+        self.leadership = Leadership(topic, self.shards, self._make_shard, clock, produces, log)
         self._check_timer: Timer | None = None
 
     @cached_property
@@ -183,7 +183,7 @@ class GroupCoordinator:
         """A marker was written to these partitions of __consumer_offsets."""
         for index in partitions:
             shard = self.shards.find(index)
-            if shard is not None and shard.is_active:
+            if shard is not None and shard.is_replayed:
                 shard.end_transaction(producer_id, is_commit)
 
     def find_for_offsets(self, group_id: str) -> Group | None:

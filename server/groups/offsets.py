@@ -40,12 +40,19 @@ Commits = dict[TopicPartition, CommittedOffset]
 
 
 def commit_refusal(topic: TopicInfo | None, index: int, text: str | None, limit: int) -> ErrorCode:
-    """Why one offset cannot be stored, or NONE; `limit` is `offset.metadata.max.bytes`."""
+    """Why one offset cannot be stored, or NONE; `limit` is `offset.metadata.max.bytes`.
+
+    It is compared with the length of a Java string: UTF-16 units, not bytes.
+    """
     if topic is None or not 0 <= index < len(topic.partitions):
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    if text is not None and len(text) > limit:
+    if text is not None and _utf16_length(text) > limit:
         return ErrorCode.OFFSET_METADATA_TOO_LARGE
     return ErrorCode.NONE
+
+
+def _utf16_length(text: str) -> int:
+    return len(text) if text.isascii() else len(text) + sum(each > "\uffff" for each in text)
 
 
 class Offsets:

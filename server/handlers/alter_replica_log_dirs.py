@@ -1,14 +1,16 @@
-"""AlterReplicaLogDirs: answered, but no replica is ever moved between directories here.
+"""AlterReplicaLogDirs: where this broker's replicas are to lie (KIP-113).
 
-A replica that lies where the request wants it is fine. A path that is no data directory of this
-broker is LOG_DIR_NOT_FOUND, a failed one KAFKA_STORAGE_ERROR, as in Kafka; a move to any other
-directory is OPERATION_NOT_ATTEMPTED, which Kafka would carry out.
+* The answer says that a move has begun, or that there is none to be made; DescribeLogDirs tells
+  how far it is. A move to where the replica lies cancels one that is under way.
+* A path that is no data directory of this broker: LOG_DIR_NOT_FOUND; a failed one, or any failed
+  one while a move is to begin: KAFKA_STORAGE_ERROR.
+* A replica that is not here yet will be made there: REPLICA_NOT_AVAILABLE, or
+  UNKNOWN_TOPIC_OR_PARTITION for a topic that is not known.
 """
 
 from functools import partial
 from pathlib import Path
 
-from barnabas.server.core.errors import ApiError
 from barnabas.server.core.turns import Sliced, each
 from barnabas.server.handlers import Versions
 from barnabas.server.requests.context import RequestContext
@@ -28,7 +30,7 @@ VERSIONS = Versions(0, 2)
 def handle(
     request: AlterReplicaLogDirsRequest, context: RequestContext
 ) -> Sliced[AlterReplicaLogDirsResponse]:
-    """Say for every replica why it stays where it is."""
+    """Begin the moves that are wanted."""
     return Sliced(_answer_all(request, context))
 
 
@@ -54,18 +56,7 @@ def _answer(
 
 
 def _outcome(path: str, topic: str, index: int, context: RequestContext) -> ErrorCode:
-    directory = _directory(path, context)
-    if directory is None:
-        return ErrorCode.LOG_DIR_NOT_FOUND
-    if not directory.is_online:
-        return ErrorCode.KAFKA_STORAGE_ERROR
-    try:
-        partition = context.broker.replicas.require(topic, index)
-    except ApiError as error:
-        return error.code
-    if partition.log.data_directory is directory:
-        return ErrorCode.NONE
-    return ErrorCode.OPERATION_NOT_ATTEMPTED
+    return context.broker.moves.alter(topic, index, _directory(path, context))
 
 
 def _directory(path: str, context: RequestContext) -> DataDirectory | None:

@@ -89,6 +89,11 @@ async def _create(
     try:
         if not is_named_once:
             raise ApiError(ErrorCode.INVALID_REQUEST, "Found multiple entries for this topic.")
+        if len({each.partition_index for each in topic.assignments}) < len(topic.assignments):
+            raise ApiError(
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+                "Found multiple manual partition assignments for the same partition.",
+            )
         plan = plan_topic(_wanted(topic), broker.topics, broker.metadata, broker.config)
         if not request.validate_only:
             topic_id = await broker.topics.create(plan.name, plan.replicas, plan.settings)

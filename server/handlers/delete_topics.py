@@ -2,11 +2,14 @@
 
 * Unknown topics are refused one by one; v6 names topics by id as well (KIP-516), an unknown
   id is UNKNOWN_TOPIC_ID, and a name together with an id INVALID_REQUEST for the whole request.
+* A topic that is named twice is INVALID_REQUEST, and stays.
 * With `delete.topic.enable` false: TOPIC_DELETION_DISABLED, before v3 INVALID_REQUEST (KIP-322).
 * A broker that is not the controller: NOT_CONTROLLER, as with ZooKeeper.
 * What is not gone within `timeout_ms` answers REQUEST_TIMED_OUT and goes all the same; with a
   timeout of 0 everything does.
 """
+
+from collections import Counter
 
 from barnabas.server.core.errors import REFUSALS, ApiError, code_of, message_of
 from barnabas.server.core.turns import each, together
@@ -34,6 +37,7 @@ async def handle(request: DeleteTopicsRequest, context: RequestContext) -> Delet
     wanted = _wanted(request, context)
     fault = _fault_of_all(wanted)
     results = await context.broker.turns.run(each(wanted, lambda one: _result(one, fault, context)))
+    _refuse_repeated(results)
     known = [result for result in results if not result.error_code]
     await together(pauses, (_mark(result, context) for result in known))
     for result in known:
@@ -78,6 +82,14 @@ def _result(
     except ApiError as error:
         _refuse_topic(result, error)
     return result
+
+
+def _refuse_repeated(results: list[DeletableTopicResult]) -> None:
+    """A topic that is named twice, by whatever, is not deleted, as with KRaft."""
+    counts = Counter(result.name for result in results if not result.error_code)
+    for result in results:
+        if not result.error_code and counts[result.name] > 1:
+            _refuse_topic(result, ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name."))
 
 
 async def _mark(result: DeletableTopicResult, context: RequestContext) -> None:

@@ -32,7 +32,7 @@ def handle(request: DescribeClusterRequest, context: RequestContext) -> Describe
     metadata = context.broker.metadata
     response = DescribeClusterResponse(
         cluster_id=metadata.cluster_id,
-        controller_id=metadata.controller_id,
+        controller_id=metadata.shown_controller_id,
         brokers=_brokers(context),
     )
     if request.include_cluster_authorized_operations:

@@ -2,16 +2,20 @@
 
 * Null topics mean all; otherwise only the partitions named. A directory that has failed answers
   KAFKA_STORAGE_ERROR and lists nothing.
-* Logs are never copied between directories here, so none is a future one, and their lag is what
-  a follower has not fetched of the high watermark yet. v4: space of the volume (KIP-827).
+* The lag of a log is what a follower has not fetched of the high watermark yet, that of a future
+  one (KIP-113) what it still has to copy; -1 where the partition is not served.
+* v4: space of the volume (KIP-827).
 """
 
 from pathlib import Path
 
 from barnabas.server.core.turns import Sliced
 from barnabas.server.handlers import Versions
+from barnabas.server.replication.partition import Partition
+from barnabas.server.replication.replicas import Replicas
 from barnabas.server.requests.context import RequestContext
 from barnabas.storage.manager.data_directory import DataDirectory
+from barnabas.storage.manager.managed_log import ManagedLog
 from barnabas.wire.compiler import Steps
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.describe_log_dirs import (
@@ -24,6 +28,7 @@ from barnabas.wire.messages.describe_log_dirs import (
 
 VERSIONS = Versions(0, 5)
 Wanted = set[tuple[str, int]] | None
+UNKNOWN_LAG = -1
 
 
 def handle(
@@ -44,11 +49,13 @@ def _describe_all(
             yield
     response = DescribeLogDirsResponse()
     for directory in context.broker.disks.directories:
-        response.results.append((yield from _describe(directory, wanted)))
+        response.results.append((yield from _describe(directory, wanted, context.broker.replicas)))
     return response
 
 
-def _describe(directory: DataDirectory, wanted: Wanted) -> Steps[DescribeLogDirsResult]:
+def _describe(
+    directory: DataDirectory, wanted: Wanted, replicas: Replicas
+) -> Steps[DescribeLogDirsResult]:
     result = DescribeLogDirsResult(log_dir=str(Path(directory.path).absolute()))
     if directory.is_online:
         try:
@@ -56,23 +63,37 @@ def _describe(directory: DataDirectory, wanted: Wanted) -> Steps[DescribeLogDirs
         except OSError as error:
             directory.fail(error)
     if directory.is_online:
-        result.topics = yield from _topics(directory, wanted)
+        result.topics = yield from _topics(directory, wanted, replicas)
     else:
         result.error_code = int(ErrorCode.KAFKA_STORAGE_ERROR)
     return result
 
 
-def _topics(directory: DataDirectory, wanted: Wanted) -> Steps[list[DescribeLogDirsTopic]]:
+def _topics(
+    directory: DataDirectory, wanted: Wanted, replicas: Replicas
+) -> Steps[list[DescribeLogDirsTopic]]:
     found: dict[str, list[DescribeLogDirsPartition]] = {}
-    for (topic, index), log in tuple(directory.logs.items()):
+    futures = set(directory.future_logs.values())
+    for log in directory.all_logs():
         yield
-        if wanted is None or (topic, index) in wanted:
+        topic, index = log.partition
+        if log.is_in_use and (wanted is None or (topic, index) in wanted):
+            is_future = log in futures
             found.setdefault(topic, []).append(
                 DescribeLogDirsPartition(
                     partition_index=index,
                     partition_size=log.size_bytes,
-                    offset_lag=max(0, log.high_watermark - log.log_end_offset),
-                    is_future_key=False,
+                    offset_lag=_lag(log, replicas.find(topic, index), is_future),
+                    is_future_key=is_future,
                 )
             )
     return [DescribeLogDirsTopic(name=name, partitions=found[name]) for name in found]
+
+
+def _lag(log: ManagedLog, partition: Partition | None, is_future: bool) -> int:
+    """How many offsets a log is behind its partition's."""
+    if partition is None:
+        return UNKNOWN_LAG
+    if is_future:
+        return partition.log.log_end_offset - log.log_end_offset
+    return max(0, log.high_watermark - log.log_end_offset)

@@ -1,15 +1,18 @@
 """ElectLeaders: preferred or unclean elections, on request.
 
 * A partition that is led as wanted answers ELECTION_NOT_NEEDED; in an answer about all
-  partitions (null) those are left out. Unknown ones: UNKNOWN_TOPIC_OR_PARTITION.
-* Leaders are the only replicas in sync: an election that is needed finds nobody,
-  PREFERRED_LEADER_NOT_AVAILABLE or ELIGIBLE_LEADERS_NOT_AVAILABLE.
+  partitions (null) those are left out. Unknown ones: UNKNOWN_TOPIC_OR_PARTITION, of a topic that
+  is being deleted INVALID_TOPIC_EXCEPTION.
+* Where nobody can be elected: PREFERRED_LEADER_NOT_AVAILABLE, and for an unclean election
+  ELIGIBLE_LEADERS_NOT_AVAILABLE.
 * A broker that is not the controller answers NOT_CONTROLLER for every partition.
+* It is answered once the elections are held, whatever `timeout_ms`; Kafka waits until its own
+  metadata shows them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Mapping
+from functools import partial
 
-from barnabas.server.cluster.elections import election_fault
 from barnabas.server.cluster.metadata import ClusterMetadata
 from barnabas.server.core.errors import ApiError
 from barnabas.server.core.turns import Sliced
@@ -27,60 +30,74 @@ from barnabas.wire.messages.elect_leaders import (
 VERSIONS = Versions(0, 2)
 PREFERRED, UNCLEAN = 0, 1
 
-
-def handle(request: ElectLeadersRequest, context: RequestContext) -> Sliced[ElectLeadersResponse]:
-    """Say for every partition why no election was held."""
-    return Sliced(_answer_all(request, context))
+Wanted = dict[str, dict[int, None]]
+Faults = Mapping[tuple[str, int], ApiError]
 
 
-def _answer_all(
+async def handle(
     request: ElectLeadersRequest, context: RequestContext
-) -> Steps[ElectLeadersResponse]:
+) -> Sliced[ElectLeadersResponse] | ElectLeadersResponse:
+    """Hold the elections, in turn with the controller's other work."""
     if request.election_type not in (PREFERRED, UNCLEAN):
         return _unknown_type(request)
-    metadata = context.broker.metadata
-    results: dict[str, list[PartitionResult]] = {}
-    for topic, index in _wanted(request, metadata):
+    broker = context.broker
+    wanted = await broker.turns.run(_wanted(request, broker.metadata))
+    keys = await broker.turns.run(_keys(wanted))
+    try:
+        decisions = broker.controller.decisions
+        is_unclean = request.election_type == UNCLEAN
+        hold = partial(decisions.elections.hold, keys, is_unclean=is_unclean)
+        faults: Faults = await broker.controller.in_turn("hold elections", hold)
+    except ApiError as error:
+        faults = dict.fromkeys(keys, error)
+    return Sliced(_answer(wanted, faults, leaves_out=request.topic_partitions is None))
+
+
+def _wanted(request: ElectLeadersRequest, metadata: ClusterMetadata) -> Steps[Wanted]:
+    """Partitions by topic, in order, each once."""
+    wanted: Wanted = {}
+    if request.topic_partitions is None:
+        for topic in tuple(metadata.topics.values()):
+            wanted[topic.name] = dict.fromkeys(info.index for info in topic.partitions)
+            yield
+        return wanted
+    for asked in request.topic_partitions:
+        wanted.setdefault(asked.topic, {}).update(dict.fromkeys(asked.partitions))
         yield
-        if index is None:
-            continue
-        if not context.broker.controller.is_active:
-            fault = ApiError(ErrorCode.NOT_CONTROLLER)
-        else:
-            fault = _fault(topic, index, request.election_type == UNCLEAN, metadata)
-        if request.topic_partitions is None and fault.code is ErrorCode.ELECTION_NOT_NEEDED:
-            continue
-        results.setdefault(topic, []).append(
-            PartitionResult(
-                partition_id=index, error_code=int(fault.code), error_message=fault.message
-            )
-        )
+    return wanted
+
+
+def _keys(wanted: Wanted) -> Steps[list[tuple[str, int]]]:
+    keys = []
+    for topic, indexes in wanted.items():
+        yield
+        for index in indexes:
+            keys.append((topic, index))
+            yield
+    return keys
+
+
+def _answer(wanted: Wanted, faults: Faults, *, leaves_out: bool) -> Steps[ElectLeadersResponse]:
     response = ElectLeadersResponse()
-    for topic, partitions in results.items():
-        answer = ReplicaElectionResult(topic=topic, partition_result=partitions)
-        response.replica_election_results.append(answer)
+    for topic, indexes in wanted.items():
         yield
+        results = []
+        for index in indexes:
+            fault = faults.get((topic, index))
+            if fault and leaves_out and fault.code is ErrorCode.ELECTION_NOT_NEEDED:
+                continue
+            results.append(_result(index, fault))
+            yield
+        if results:
+            answer = ReplicaElectionResult(topic=topic, partition_result=results)
+            response.replica_election_results.append(answer)
     return response
 
 
-def _wanted(
-    request: ElectLeadersRequest, metadata: ClusterMetadata
-) -> Iterator[tuple[str, int | None]]:
-    """Topics and partitions; none for each topic, too, which may be without any."""
-    if request.topic_partitions is None:
-        for topic in tuple(metadata.topics.values()):
-            yield from ((topic.name, info.index) for info in topic.partitions)
-    else:
-        for wanted in request.topic_partitions:
-            yield wanted.topic, None
-            yield from ((wanted.topic, index) for index in wanted.partitions)
-
-
-def _fault(topic: str, index: int, unclean: bool, metadata: ClusterMetadata) -> ApiError:
-    info = metadata.partition(topic, index)
-    if info is None:
-        return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
-    return election_fault(info, metadata.brokers, unclean)
+def _result(index: int, fault: ApiError | None) -> PartitionResult:
+    code = ErrorCode.NONE if fault is None else fault.code
+    message = None if fault is None else fault.message
+    return PartitionResult(partition_id=index, error_code=int(code), error_message=message)
 
 
 def _unknown_type(request: ElectLeadersRequest) -> ElectLeadersResponse:

@@ -7,6 +7,7 @@
 * v9: leader epochs are checked (KIP-320). v12: diverging epochs (KIP-595).
 * v13: topics by id (KIP-516). A session keeps the name of an id: deleted, the topic is unknown
   by its name (3), and made again under the same name it is another topic (103).
+* v11: followers answer consumers, too, and leaders name one that is near (KIP-392).
 * v16: a leader that moved is named (KIP-951).
 * Not Kafka's, on purpose: a consumer's parked fetch is answered early when another request
   that is no Fetch waits behind it on its connection.
@@ -28,6 +29,7 @@ from barnabas.server.replication.fetch_sessions import (
     wanted_in_steps,
     wanted_of,
 )
+from barnabas.server.replication.read_replica import RACK_AWARE, ReadReplicas
 from barnabas.server.replication.watched_fetch import WatchedFetch
 from barnabas.server.requests.context import RequestContext
 from barnabas.storage.disk.open_files import ColdRead
@@ -71,6 +73,8 @@ def handle(
         fetch.reader.read_all()
     except ColdRead:
         return Sliced(fetch.go_on_in_steps())
+    if fetch.reader.moved:
+        fetch.wake_waiting()
     return fetch.respond() if fetch.is_enough else fetch.park()
 
 
@@ -137,6 +141,14 @@ class _Fetch:
         wait.gives_way = reader.replica_id < 0
         return wait
 
+    def wake_waiting(self) -> None:
+        """A follower has come so far that more is committed: answer who waits for that."""
+        broker = self.context.broker
+        for key in self.reader.moved:
+            broker.produces.complete(key)
+            broker.deletions.complete(key)
+            broker.fetches.complete(key)
+
     def serve_in_steps(self) -> Waiting[FetchResponse | Wait[FetchResponse]]:
         """Read, then answer or park."""
         self.reader.start()
@@ -145,6 +157,7 @@ class _Fetch:
     def go_on_in_steps(self) -> Waiting[FetchResponse | Wait[FetchResponse]]:
         """The same, from where reading stopped."""
         yield from self.reader.read_rest_in_steps()
+        self.wake_waiting()
         if self.is_enough:
             return (yield from self._respond_in_steps())
         return self.park()
@@ -236,9 +249,13 @@ def _reader_of(
         return ConvertingReader(
             broker.replicas, broker.population.read_ahead, request, version, wanted, most_bytes
         )
+    read_replicas = None
+    if request.rack_id and broker.config.replica_selector_class == RACK_AWARE:
+        read_replicas = ReadReplicas(broker.metadata, context.listener_name, request.rack_id)
     return FetchReader(
-        broker.replicas, broker.population.read_ahead, request, version, wanted, most_bytes
-    )
+        broker.replicas, broker.population.read_ahead, request, version, wanted, most_bytes,
+        read_replicas,
+    )  # fmt: skip
 
 
 def refuse(request: FetchRequest, code: ErrorCode) -> FetchResponse:

@@ -36,6 +36,7 @@ LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING
 )
 # A special that a version does not know is refused (Kafka: UNSUPPORTED_VERSION).
 SINCE = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
+NOT_AVAILABLE_SINCE = 5
 NOTHING = TimestampedOffset(-1, -1, -1)
 T = TypeVar("T")
 CONSUMER, DEBUGGING_CONSUMER = -1, -2
@@ -88,7 +89,7 @@ def _answer(
             starts = partial(_segment_starts, partition, asked)
             answer.old_style_offsets = yield from _warmed(partition, context, starts)
             return answer
-        found = yield from _look_up(partition, asked.timestamp, request, context)
+        found = yield from _look_up_where_it_is(partition, asked.timestamp, request, context)
     except (ApiError, StorageError) as error:
         answer.error_code = int(code_of(error))
         return answer
@@ -99,6 +100,19 @@ def _answer(
     return answer
 
 
+def _look_up_where_it_is(
+    partition: Partition, timestamp: int, request: ListOffsetsRequest, context: RequestContext
+) -> Waiting[TimestampedOffset]:
+    """Once more where the log was moved to another directory meanwhile: its files are gone."""
+    log = partition.log
+    try:
+        return (yield from _look_up(partition, timestamp, request, context))
+    except StorageError:
+        if partition.log is log:
+            raise
+    return (yield from _look_up(partition, timestamp, request, context))
+
+
 def _look_up(
     partition: Partition, timestamp: int, request: ListOffsetsRequest, context: RequestContext
 ) -> Waiting[TimestampedOffset]:
@@ -107,6 +121,7 @@ def _look_up(
     read = partial(_warmed, partition, context)
     if timestamp == LATEST:
         is_replica = request.replica_id >= 0
+        _check_committed(partition, request, context)
         end = log.log_end_offset if is_replica else partition.end_offset(request.isolation_level)
         return log.lookup.latest(end)
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
@@ -119,11 +134,22 @@ def _look_up(
         raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
     else:
         found = yield from log.lookup.by_timestamp_in_steps(timestamp, read)
-    if found is None:
-        return NOTHING
     # What a consumer of this isolation level cannot read yet, it is not told of.
     end = partition.end_offset(request.isolation_level)
-    return found if found.offset < end or request.replica_id >= 0 else NOTHING
+    if found is not None and (found.offset < end or request.replica_id >= 0):
+        return found
+    _check_committed(partition, request, context)
+    return NOTHING
+
+
+def _check_committed(
+    partition: Partition, request: ListOffsetsRequest, context: RequestContext
+) -> None:
+    """Refuse a client what only the leader before could have told."""
+    if request.replica_id == CONSUMER and partition.has_lagging_high_watermark:
+        if context.api_version < NOT_AVAILABLE_SINCE:
+            raise ApiError(ErrorCode.LEADER_NOT_AVAILABLE)
+        raise ApiError(ErrorCode.OFFSET_NOT_AVAILABLE)
 
 
 def _warmed(partition: Partition, context: RequestContext, look_up: Callable[[], T]) -> Waiting[T]:

@@ -97,6 +97,8 @@ def _to_create(
 ) -> Steps[list[str]]:
     if not wanted or not context.broker.config.auto_create_topics_enable:
         return []
+    if not context.broker.metadata.is_told:  # they may all be there
+        return []
     if context.api_version >= 4 and not request.allow_auto_topic_creation:
         return []
     known = context.broker.metadata.topics
@@ -127,7 +129,7 @@ def _answer(
             yield
     response = MetadataResponse(
         cluster_id=metadata.cluster_id,
-        controller_id=metadata.controller_id,
+        controller_id=metadata.shown_controller_id,
         brokers=_brokers(context),
         topics=topics,
     )

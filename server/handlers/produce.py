@@ -384,7 +384,9 @@ def _when_settled(
         if partition.is_flush_due(end):
             wake = partial(broker.produces.complete, partition.key)
             broker.disks.flush(partition.log, wake)
-    return broker.produces.park(unsettled.keys, request.timeout_ms, unsettled.is_ready, answer)
+    wait = broker.produces.park(unsettled.keys, request.timeout_ms, unsettled.is_ready, answer)
+    wait.has_acted = True
+    return wait
 
 
 def _unless_silent(

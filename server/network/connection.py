@@ -8,6 +8,8 @@ the broker:
   on by a task): meanwhile what comes is read behind its frame, or into another buffer.
 * While a request is parked the next frame is still read (a long poll gives way to it, and a
   closed socket is noticed), then reading stops until the parked one is answered.
+* Behind a produce that only waits for replicas, those that follow it are served, too; their
+  answers wait for its (`served_behind`).
 * While answers wait in the outbox nothing more is read: a client that does not read its
   answers stops being served, and costs one answer's head and some open files. So it is while
   a thread reads from the disk what is to be sent next.
@@ -48,6 +50,12 @@ from barnabas.server.network.principal import ANONYMOUS
 from barnabas.server.network.reactor import watcher
 from barnabas.server.network.read_ahead import ReadAhead
 from barnabas.server.network.request_memory import RequestMemory
+from barnabas.server.network.served_behind import (
+    ANY_PLACE,
+    BEHIND_FRAME_BYTES,
+    ServedBehind,
+    drop,
+)
 from barnabas.wire.api import ApiKey
 from barnabas.wire.connection import Encoded
 from barnabas.wire.errors import ProtocolError
@@ -57,6 +65,7 @@ FAIR_REQUESTS: Final = 64
 SHRINK_ABOVE_BYTES: Final = 64 * 1024
 UNKNOWN_SOFTWARE: Final = ("unknown", "unknown")
 _FETCH: Final = int(ApiKey.FETCH)
+_PRODUCE: Final = int(ApiKey.PRODUCE)
 _READING: Final = int(ConnectionState.READING)
 _READY: Final = int(ConnectionState.READY)
 _SERVING: Final = int(ConnectionState.SERVING)
@@ -80,6 +89,7 @@ _GRANTED: Final = int(ConnectionEvent.GRANTED)
 _MUTE: Final = int(ConnectionEvent.MUTE)
 _UNMUTE: Final = int(ConnectionEvent.UNMUTE)
 _CLOSE: Final = int(ConnectionEvent.CLOSE)
+_BEING_SERVED: Final = InTurns(0)
 _GONE: Final = {errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED, errno.ETIMEDOUT, errno.ENOTCONN}
 
 
@@ -112,6 +122,7 @@ class Connection:
     """A client's channel and what is in progress on it."""
 
     __slots__ = (
+        "_behind",
         "_channel",
         "_claimed_bytes",
         "_clock_ms",
@@ -127,11 +138,13 @@ class Connection:
         "_waits_for",
         "_watcher",
         "frames",
+        "is_misused",
         "last_active_ms",
         "listener_name",
         "outbox",
         "peer_host",
         "peer_port",
+        "place",
         "principal",
         "software",
     )
@@ -150,6 +163,8 @@ class Connection:
         self.listener_name = listener_name
         self.peer_host, self.peer_port = peer
         self.principal = ANONYMOUS
+        # Closed, because the client has sent what no client of this broker should.
+        self.is_misused = False
         # Name and version of the client's library, from ApiVersions.
         self.software = UNKNOWN_SOFTWARE
         self.frames = FrameBuffer(max_frame_bytes)
@@ -166,6 +181,9 @@ class Connection:
         # Of the frame that is being served in turns; it has left `frames`, but is not let go.
         self._held_bytes = 0
         self._pending: Pending | None = None
+        # What the request that is being served is known by, if its outcome comes late.
+        self.place = 0
+        self._behind: ServedBehind | None = None
         # Runs out when a throttled client may be read from again.
         self._muted: Timer | None = None
         self._state: int = _READING
@@ -195,27 +213,51 @@ class Connection:
 
     # What the owner calls.
 
-    def resume(self, outcome: Outcome) -> None:
-        """What the parked request has come to; another Pending: it goes on waiting."""
+    def resume(self, outcome: Outcome, place: int = ANY_PLACE) -> None:
+        """What the parked request, or that at a place, has come to; another Pending: it waits."""
         if self._state == _CLOSED:
-            _drop(outcome)
+            drop(outcome)
             return
+        behind = self._behind
+        if behind is not None and behind.is_behind(place):
+            behind.set(place, outcome)
+            return
+        if not self._settle(outcome):
+            if self._state != _CLOSED:
+                self._look_behind_parked()
+            return
+        self._pending = None
+        self._held_bytes = 0
+        waits = behind is not None and self._settle_behind(behind)
+        if self._state == _CLOSED:
+            return
+        self._move(_ANSWERED)
+        if waits:
+            self._move(_PARK)
+        self.last_active_ms = self._clock_ms()
+        self._go_on(has_more=True)
+
+    def _settle(self, outcome: Outcome) -> bool:
+        """Do what a parked request has come to; False if it waits on, or has ended everything."""
         if isinstance(outcome, Encoded):
             self.outbox.put(outcome)
         elif isinstance(outcome, Throttled):
             self._throttle(outcome)
         elif isinstance(outcome, Close):
             self._end(outcome)
-            return
+            return False
         elif outcome is not None:
             self._park(outcome)
-            self._look_behind_parked()
-            return
-        self._pending = None
-        self._held_bytes = 0
-        self._move(_ANSWERED)
-        self.last_active_ms = self._clock_ms()
-        self._go_on(has_more=True)
+            return False
+        return True
+
+    def _settle_behind(self, behind: ServedBehind) -> bool:
+        """Do what the requests behind it have come to; whether one waits, which is parked now."""
+        while behind:
+            if not self._settle(behind.pop()):
+                return True
+        self._behind = None
+        return False
 
     def close(self, reason: str) -> None:
         """Close the socket; what is parked is dropped, what is unsent is lost."""
@@ -225,6 +267,9 @@ class Connection:
         if self._pending is not None:
             self._pending.cancel()
             self._pending = None
+        if self._behind is not None:
+            self._behind.cancel()
+            self._behind = None
         if self._muted is not None:
             self._muted.cancel()
             self._muted = None
@@ -280,7 +325,7 @@ class Connection:
                     return False
                 outcome = process(self, frame)
                 if self._state != _SERVING:  # it was closed by what it asked for
-                    _drop(outcome)
+                    drop(outcome)
                     return False
                 if isinstance(outcome, Encoded):
                     outbox.put(outcome)
@@ -297,7 +342,7 @@ class Connection:
                     self._move(_PARK)
                     return True
         except ProtocolError as error:
-            self.close(f"the client sent {error}")
+            self._end(_misuse(error))
         except BaseException:
             self.close("a request failed")
             raise
@@ -312,6 +357,8 @@ class Connection:
     def _throttle(self, throttled: Throttled) -> None:
         if throttled.answer is not None:
             self.outbox.put(throttled.answer)
+        if self._muted is not None:  # by an answer that was due at the same time
+            self._muted.cancel()
         self._muted = self._owner.call_later(throttled.mute_ms, self._unmute)
 
     def _unmute(self) -> None:
@@ -346,11 +393,46 @@ class Connection:
             self._settle_memory(self._memory)
         pending = self._pending
         if pending is not None:
+            if pending.has_acted:
+                self._serve_behind()
             behind = self.frames.peek_api_key()
             if behind is not None and behind != _FETCH:
                 pending.give_way()
         if self._state == _PARKED and self.frames.has_frame():
             self._move(_BEHIND)
+
+    def _serve_behind(self) -> None:
+        """Serve the produces that have come behind one that only waits to be answered."""
+        while self._may_serve_behind() and self.frames.has_frame():
+            if self._behind is None:
+                self._behind = ServedBehind(self.place)
+            self.place = place = self.place + 1
+            self._behind.add(_BEING_SERVED)
+            # Meanwhile the parked one may be answered, and this one take its place.
+            self.resume(self._serve_one(), place)
+
+    def _serve_one(self) -> Outcome:
+        """What the next frame comes to: a wrong one to an end, when all before it are answered."""
+        try:
+            frame = self.frames.next_frame()
+            return None if frame is None else self._process(self, frame)
+        except ProtocolError as error:
+            return _misuse(error)
+        except BaseException:
+            self.close("a request failed")
+            raise
+
+    def _may_serve_behind(self) -> bool:
+        pending, behind, frames = self._pending, self._behind, self.frames
+        return (
+            self._state == _PARKED
+            and self._memory is None
+            and pending is not None
+            and pending.has_acted
+            and (behind is None or behind.lets_serve())
+            and frames.peek_api_key() == _PRODUCE
+            and frames.begun_bytes() <= BEHIND_FRAME_BYTES
+        )
 
     def _settle_memory(self, memory: RequestMemory, may_take: bool = True) -> None:
         """Hold as much as the frame that waits or has begun needs; without it, stop reading.
@@ -420,11 +502,13 @@ class Connection:
             self._look_behind_parked()
 
     def _end(self, close: Close) -> None:
-        """Close, after a last word that nobody waits for."""
+        """Close, after the answers before it and a last word, for which nobody waits."""
         if close.last:
             self.outbox.put_bytes(close.last)
+        if self.outbox and self.outbox.cold is None:
             with suppress(OSError):
                 self.outbox.flush()
+        self.is_misused = close.is_misuse
         self.close(close.reason)
 
     def _move(self, event: int) -> None:
@@ -449,10 +533,8 @@ class Connection:
             self._watcher.watch_writable(self._fd, self._writable)
 
 
-def _drop(outcome: Outcome) -> None:
-    """It comes too late: the connection is gone."""
-    if outcome is not None and not isinstance(outcome, (Encoded, Throttled, Close)):
-        outcome.cancel()
+def _misuse(error: ProtocolError) -> Close:
+    return Close(f"the client sent {error}", is_misuse=True)
 
 
 def _gone(error: OSError) -> str:

@@ -88,6 +88,8 @@ TRANSITIONS: Final[dict[tuple[ConnectionState, ConnectionEvent], ConnectionState
     (_S.SERVING, _E.SERVED): _S.READING,
     (_S.SERVING, _E.LEFT): _S.READY,
     (_S.SERVING, _E.PARK): _S.PARKED,
+    (_S.SENDING, _E.PARK): _S.SENDING_PARKED,
+    (_S.WARMING, _E.PARK): _S.WARMING_PARKED,
     (_S.PARKED, _E.ANSWERED): _S.SERVING,
     (_S.PARKED_FULL, _E.ANSWERED): _S.SERVING,
     (_S.PARKED_SHORT, _E.ANSWERED): _S.SERVING,

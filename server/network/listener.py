@@ -224,12 +224,16 @@ class Listener:
             if limits.send_buffer_bytes > 0:
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, limits.send_buffer_bytes)
             host, port = sock.getpeername()[:2]
-            connection = Connection(
-                self._loop, self._channel(sock), (host, port), self, self.name,
-                limits.max_frame_bytes, self._clock.monotonic_ms,
-            )  # fmt: skip
+            self.serve(self._channel(sock), host, port)
         except OSError:  # the client left between accept and here
             sock.close()
-            return
+
+    def serve(self, channel: Channel, host: str, port: int) -> Connection:
+        """Serve whoever is at the other end of a channel."""
+        connection = Connection(
+            self._loop, channel, (host, port), self, self.name,
+            self._population.limits.max_frame_bytes, self._clock.monotonic_ms,
+        )  # fmt: skip
         self._population.add(connection)
         self._on_event("accepted", connection, "")
+        return connection

@@ -2,6 +2,7 @@
 
 import asyncio
 
+from barnabas.server.core.addresses import address
 from barnabas.server.core.clock import Clock
 from barnabas.server.core.startup import StartFailed
 from barnabas.server.network.connection_quotas import Limits, ListenerLimits
@@ -39,7 +40,7 @@ def _bind(listener: Listener, endpoint: Endpoint) -> None:
         listener.bind(host, endpoint.port)
     except OSError as error:
         raise StartFailed(
-            f"cannot listen on {host}:{endpoint.port}: {error.strerror or error}; "
+            f"cannot listen on {address(host, endpoint.port)}: {error.strerror or error}; "
             "set `listeners` to a free address"
         ) from None
 

@@ -13,7 +13,12 @@ from barnabas.wire.connection import Encoded
 
 
 class Pending(Protocol):
-    """A request that will be answered later; a long poll `give_way`s to another kind of request."""
+    """A request that will be answered later; a long poll `give_way`s to another kind of request.
+
+    `has_acted`: it has done all it does, and only its answer waits.
+    """
+
+    has_acted: bool
 
     def give_way(self) -> None: ...
     def cancel(self) -> None: ...
@@ -22,10 +27,11 @@ class Pending(Protocol):
 class InTurns:
     """A request that a task works on; as long as it reads its frame, so many bytes are kept."""
 
-    __slots__ = ("frame_bytes",)
+    __slots__ = ("frame_bytes", "has_acted")
 
     def __init__(self, frame_bytes: int) -> None:
         self.frame_bytes = frame_bytes
+        self.has_acted = False
 
     def give_way(self) -> None:
         """A task takes the time it takes."""
@@ -35,13 +41,17 @@ class InTurns:
 
 
 class Close:
-    """The connection ends, for a reason that the log tells; `last` is sent before, if it can be."""
+    """The connection ends, for a reason that the log tells; `last` is sent before, if it can be.
 
-    __slots__ = ("last", "reason")
+    `is_misuse`: the client has sent what no client of this broker should.
+    """
 
-    def __init__(self, reason: str, last: bytes = b"") -> None:
+    __slots__ = ("is_misuse", "last", "reason")
+
+    def __init__(self, reason: str, last: bytes = b"", is_misuse: bool = False) -> None:
         self.reason = reason
         self.last = last
+        self.is_misuse = is_misuse
 
 
 class Throttled:

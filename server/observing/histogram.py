@@ -1,5 +1,7 @@
 """Quantiles of whole numbers such as microseconds, at the cost of one addition for each."""
 
+import math
+
 QUANTILES = (0.5, 0.75, 0.95, 0.98, 0.99, 0.999)
 QUANTILE_WINDOW_S = 60.0
 
@@ -34,7 +36,7 @@ class Histogram:
         return sum(self._buckets)
 
     def recent_quantiles(self, now_s: float) -> list[float]:
-        """`QUANTILES` of what came since the last call that was a window ago or longer."""
+        """`QUANTILES` of what came since the last call a window ago or longer; of nothing, NaN."""
         recent = [now - then for now, then in zip(self._buckets, self._before, strict=True)]
         if now_s - self._before_s >= QUANTILE_WINDOW_S:
             self._before, self._before_s = self._buckets[:], now_s
@@ -44,7 +46,7 @@ class Histogram:
 def _quantiles(buckets: list[int]) -> list[float]:
     count = sum(buckets)
     if count == 0:
-        return [0.0] * len(QUANTILES)
+        return [math.nan] * len(QUANTILES)
     found: list[float] = []
     ranks = iter(QUANTILES)
     rank, seen = next(ranks, None), 0

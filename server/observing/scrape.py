@@ -1,7 +1,8 @@
 """The port that serves a broker's metrics and health.
 
 Everything here happens when somebody scrapes; a broker whose `barnabas.http.port` is off only
-counts. `/health` is 200 while the broker serves and 503 before and after. What there is to be
+counts. `/health` is 200 while the broker serves and 503 before and after; `/healthz` and `/readyz`
+say the same, as Kubernetes asks, and `/livez` that the process answers. What there is to be
 seen each room adds to `Metrics` itself, in a module `observe`.
 """
 
@@ -51,7 +52,7 @@ async def serve_observations(observed: Observed, host: str, port: int, log: Log)
 
 
 class Scrape:
-    """/metrics and /health of the broker that `broker_now` names; None while there is none."""
+    """/metrics and the health of the broker that `broker_now` names; None while there is none."""
 
     def __init__(self, broker_now: Callable[[], Observed | None]) -> None:
         self._broker_now = broker_now
@@ -59,9 +60,11 @@ class Scrape:
         self._export: Callable[[], Steps[tuple[bytes, str]]]
 
     def add_to(self, server: "HttpServer") -> None:
-        """Serve both paths."""
+        """Serve all paths."""
         server.add("GET", "/metrics", self._metrics)
-        server.add("GET", "/health", self._health)
+        for path in ("/health", "/healthz", "/readyz"):
+            server.add("GET", path, self._health)
+        server.add("GET", "/livez", _live)
 
     async def _metrics(self, request: "HttpRequest") -> "HttpResponse":
         from barnabas.server.observing.http import HttpResponse
@@ -85,3 +88,10 @@ class Scrape:
         broker = self._broker_now()
         state = {"status": "stopped"} if broker is None else broker.health()
         return HttpResponse.json(state, 200 if state["status"] == "ok" else 503)
+
+
+def _live(request: "HttpRequest") -> "HttpResponse":
+    """A broker that starts, or was stopped by its control, is no reason to kill the process."""
+    from barnabas.server.observing.http import HttpResponse
+
+    return HttpResponse.json({"status": "alive"})

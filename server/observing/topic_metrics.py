@@ -17,6 +17,7 @@ TOPIC_COUNTS = (
     "messages_in",
     "no_key_compacted_topic_records",
     "produce_message_conversions",
+    "replication_bytes_out",
     "total_fetch_requests",
     "total_produce_requests",
 )
@@ -40,5 +41,6 @@ class TopicMetrics:
         self.messages_in = 0
         self.no_key_compacted_topic_records = 0
         self.produce_message_conversions = 0
+        self.replication_bytes_out = 0
         self.total_fetch_requests = 0
         self.total_produce_requests = 0

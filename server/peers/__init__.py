@@ -2,6 +2,7 @@
 
 Knows addresses, frames and versions; nothing of what is asked.
 
+dialing   how a connection is opened, so that tests can give another network
 link      one connection: versions agreed, requests in order, answers by correlation id
 peer      one broker: connected when it is needed, with pauses after failures
 peers     the brokers of a cluster by their id

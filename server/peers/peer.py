@@ -1,11 +1,14 @@
 """One broker: connected when something is asked of it, again and again, with growing pauses."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any, Final, NamedTuple
 
 from barnabas.server.core.clock import Clock
 from barnabas.server.core.errors import Unanswered
+from barnabas.server.peers.dialing import Streams
 from barnabas.server.peers.link import Link
+from barnabas.wire.frame import DEFAULT_MAX_FRAME_BYTES
 from barnabas.wire.schema import Message
 
 FIRST_PAUSE_MS: Final = 50.0
@@ -24,10 +27,19 @@ class Address(NamedTuple):
 class Peer:
     """A broker that is asked."""
 
-    def __init__(self, client_id: str, clock: Clock, timeout_ms: float) -> None:
+    def __init__(
+        self,
+        client_id: str,
+        clock: Clock,
+        timeout_ms: float,
+        connect: Callable[[str, int], Awaitable[Streams]],
+        most_answer_bytes: int = DEFAULT_MAX_FRAME_BYTES,
+    ) -> None:
         self._client_id = client_id
         self._clock = clock
         self._timeout_ms = timeout_ms
+        self._connect = connect
+        self._most_answer_bytes = most_answer_bytes
         self._link: Link | None = None
         self._address: Address | None = None
         self._opening = asyncio.Lock()  # in the order of asking
@@ -37,6 +49,9 @@ class Peer:
 
     async def send(self, address: Address, request: Message, versions: tuple[int, int]) -> Any:
         """The broker's answer. Raises Unanswered: at once while it cannot be reached."""
+        link = self._link
+        if link is not None and link.is_open and self._address == address and not self._waiting:
+            return await link.ask(request, versions)
         if self._waiting >= MOST_WAITING:
             raise Unanswered(f"{MOST_WAITING} requests wait for the connection")
         self._waiting += 1
@@ -66,7 +81,10 @@ class Peer:
         if self._clock.monotonic_ms() < self._not_before_ms:
             raise Unanswered(f"{address.host}:{address.port} could not be reached just now")
         try:
-            self._link = await Link.open(*address, self._client_id, self._clock, self._timeout_ms)
+            self._link = await Link.open(
+                self._connect, *address, self._client_id, self._clock, self._timeout_ms,
+                self._most_answer_bytes,
+            )  # fmt: skip
         except Unanswered:
             self._failed(self._clock.monotonic_ms())
             raise

@@ -5,10 +5,12 @@ at a time, and a long one holds up those behind it.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from barnabas.server.core.clock import Clock
 from barnabas.server.core.errors import Unanswered
+from barnabas.server.peers.dialing import Dial
 from barnabas.server.peers.peer import Address, Peer
 from barnabas.wire.schema import Message
 
@@ -20,13 +22,16 @@ class Peers:
     """Those that have been asked something."""
 
     def __init__(
-        self, find: Find, client_id: str, clock: Clock, timeout_ms: Callable[[], float]
+        self, find: Find, client_id: str, clock: Clock, timeout_ms: Callable[[], float], dial: Dial
     ) -> None:
-        """`timeout_ms` is how long an answer may take (`request.timeout.ms`)."""
+        """`timeout_ms` is how long an answer may take (`request.timeout.ms`); `dial` is the
+        broker's.
+        """
         self._find = find
         self._client_id = client_id
         self._clock = clock
         self._timeout_ms = timeout_ms
+        self._dial = dial
         self._peers: dict[int, Peer] = {}
 
     async def send(self, broker_id: int, request: Message, versions: tuple[int, int]) -> Any:
@@ -43,7 +48,8 @@ class Peers:
                 peer.close("the broker has left the cluster")
             raise Unanswered(f"broker {broker_id} is not live")
         if peer is None:
-            peer = Peer(self._client_id, self._clock, self._timeout_ms())
+            connect = partial(self._dial, broker_id)
+            peer = Peer(self._client_id, self._clock, self._timeout_ms(), connect)
             self._peers[broker_id] = peer
         return await peer.send(address, request, versions)
 

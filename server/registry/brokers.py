@@ -53,6 +53,14 @@ class Brokers:
         assert isinstance(stat, Stat)
         return stat.czxid
 
+    async def next_id(self, largest_reserved: int) -> int:
+        """Return an id above those that are configured, which no call has returned before.
+
+        The znode's version counts them (Kafka's generateBrokerSequenceId).
+        """
+        stat = await self._store.set(paths.BROKER_SEQUENCE, b"")
+        return largest_reserved + stat.version
+
     async def update(self, broker: BrokerRegistration) -> None:
         """Replace the registration, for instance after listeners changed; raises NoNode."""
         body = encode_broker(broker, self._protocol)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from barnabas.server.registry.bodies import to_json
 
@@ -13,9 +14,8 @@ def encode_partitions(partitions: Iterable[tuple[str, int]]) -> bytes:
 
 
 def decode_partitions(data: bytes) -> list[tuple[str, int]]:
-    """Read a list of partitions."""
-    listed = json.loads(data)["partitions"]
-    return [(entry["topic"], entry["partition"]) for entry in listed]
+    """Read a list of partitions. Raises ValueError."""
+    return [(entry["topic"], entry["partition"]) for entry in _listed(data)]
 
 
 def encode_reassignment(targets: Mapping[tuple[str, int], Sequence[int]]) -> bytes:
@@ -28,9 +28,14 @@ def encode_reassignment(targets: Mapping[tuple[str, int], Sequence[int]]) -> byt
 
 
 def decode_reassignment(data: bytes) -> dict[tuple[str, int], list[int]]:
-    """Read the body of /admin/reassign_partitions."""
-    listed = json.loads(data)["partitions"]
-    return {(entry["topic"], entry["partition"]): entry["replicas"] for entry in listed}
+    """Read the body of /admin/reassign_partitions. Raises ValueError."""
+    wanted = {}
+    for entry in _listed(data):
+        replicas = entry.get("replicas")
+        if not isinstance(replicas, list) or not all(type(each) is int for each in replicas):
+            raise ValueError("it does not name brokers")
+        wanted[entry["topic"], entry["partition"]] = replicas
+    return wanted
 
 
 def encode_log_dir_event(broker_id: int) -> bytes:
@@ -39,6 +44,26 @@ def encode_log_dir_event(broker_id: int) -> bytes:
 
 
 def decode_log_dir_event(data: bytes) -> int:
-    """Read which broker lost a log directory."""
-    broker_id: int = json.loads(data)["broker"]
+    """Read which broker lost a log directory. Raises ValueError."""
+    body = json.loads(data)
+    broker_id = body.get("broker") if isinstance(body, dict) else None
+    if type(broker_id) is not int:
+        raise ValueError("it names no broker")
     return broker_id
+
+
+def _listed(data: bytes) -> list[dict[str, Any]]:
+    """The partitions that a body lists. Raises ValueError."""
+    body = json.loads(data)
+    listed = body.get("partitions") if isinstance(body, dict) else None
+    if not isinstance(listed, list) or not all(map(_is_partition, listed)):
+        raise ValueError("it does not list partitions")
+    return listed
+
+
+def _is_partition(entry: object) -> bool:
+    return (
+        isinstance(entry, dict)
+        and type(entry.get("topic")) is str
+        and type(entry.get("partition")) is int
+    )

@@ -73,21 +73,31 @@ class Partitions:
         return _refused(states, outcomes[len(parents) :])
 
     async def read(
-        self, partitions: Sequence[TopicPartition], watch: Watch | None = None
+        self,
+        partitions: Sequence[TopicPartition],
+        watch: Watch | None = None,
+        written: dict[TopicPartition, int] | None = None,
     ) -> dict[TopicPartition, VersionedState]:
-        """Return the states, and watch each come, go and change; one without is left out."""
+        """Return the states, and watch each come, go and change; one without is left out.
+
+        `written` gets the transaction id (mzxid) of each one's last write.
+        """
         states: dict[TopicPartition, VersionedState] = {}
         async for some in _few_at_a_time(partitions):
             if watch is not None:
-                for key in some:
-                    await self._store.exists(paths.partition_state(*key), watch)
-            states.update(await self._read(some))
+                await self._store.exists_many([paths.partition_state(*key) for key in some], watch)
+            states.update(await self._read(some, {} if written is None else written))
         return states
 
     async def _read(
-        self, partitions: Sequence[TopicPartition]
+        self, partitions: Sequence[TopicPartition], written: dict[TopicPartition, int]
     ) -> dict[TopicPartition, VersionedState]:
         znodes = await self._store.get_many([paths.partition_state(*p) for p in partitions])
+        written.update(
+            (partition, znode.stat.mzxid)
+            for partition, znode in zip(partitions, znodes, strict=True)
+            if znode is not None
+        )
         return {
             partition: VersionedState(bodies.decode_partition_state(znode.data), znode.stat.version)
             for partition, znode in zip(partitions, znodes, strict=True)

@@ -8,6 +8,7 @@ controller_epoch = await registry.controller.elect(broker_id, now_ms)
 """
 
 from barnabas.server.registry import paths
+from barnabas.server.registry.admin import AdminRequests
 from barnabas.server.registry.bodies import ProtocolVersion
 from barnabas.server.registry.brokers import Brokers
 from barnabas.server.registry.changes import Changes
@@ -29,12 +30,14 @@ class Registry:
     def __init__(self, store: ZnodeStore, protocol: ProtocolVersion = LATEST_PROTOCOL) -> None:
         """`protocol` is the inter-broker protocol, which decides some bodies' versions."""
         self.store = store
+        self.protocol = protocol
         self.cluster = Cluster(store, protocol)
         self.brokers = Brokers(store, protocol)
         self.controller = Controllers(store)
         self.configs = Configs(store)
         self.topics = Topics(store, self.configs, protocol)
         self.partitions = Partitions(store)
+        self.admin = AdminRequests(store)
         self.producer_ids = ProducerIds(store)
         self.consumers = Consumers(store)
         self.isr_changes = Changes(store, paths.ISR_CHANGES, paths.ISR_CHANGE_PREFIX)

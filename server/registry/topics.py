@@ -71,6 +71,15 @@ class Topics:
         except NoNode:
             return None
 
+    async def read_some(self, names: Sequence[str], watch: Watch | None = None) -> dict[str, Topic]:
+        """Return those of the topics that there are, by name, and watch their assignments."""
+        znodes = await self._store.get_many([paths.topic(name) for name in names], watch)
+        return {
+            name: _decode(znode)
+            for name, znode in zip(names, znodes, strict=True)
+            if znode is not None
+        }
+
     async def has_partition(self, name: str, index: int) -> bool:
         """Whether there is such a partition, or will be as soon as somebody hosts it."""
         topic = await self.read(name)
@@ -78,13 +87,7 @@ class Topics:
 
     async def read_all(self, watch: Watch | None = None) -> dict[str, Topic]:
         """Return all topics by name and watch them come and go."""
-        names = await self.names(watch)
-        znodes = await self._store.get_many([paths.topic(name) for name in names])
-        return {
-            name: _decode(znode)
-            for name, znode in zip(names, znodes, strict=True)
-            if znode is not None
-        }
+        return await self.read_some(await self.names(watch))
 
     async def create(
         self,

@@ -7,6 +7,10 @@
   first, too; what other partitions have left of the answer does not (in Kafka it does).
 * Leader epochs are checked (KIP-320); a client whose last batch this log does not hold is told
   where it diverges (KIP-595).
+* From version 11 on consumers may read from followers, up to these's high watermark; a leader
+  names one near by where that is wanted, and gives it no records itself (KIP-392).
+* A follower's fetch tells how far it has come: the leader takes note of that when it first reads
+  for the fetch, not again when it has waited.
 * What has to be looked up on the disk is read by a thread first: reading stops with ColdRead, and
   goes on in steps with the partition at which it stopped.
 
@@ -20,8 +24,10 @@ from barnabas.server.core.errors import ApiError, code_of
 from barnabas.server.core.turns import Waiting
 from barnabas.server.network.read_ahead import ReadAhead
 from barnabas.server.replication.fetch_sessions import Key, Wanted
-from barnabas.server.replication.fetcher import replica_id_of
+from barnabas.server.replication.fetcher import broker_epoch_of, replica_id_of
 from barnabas.server.replication.partition import READ_COMMITTED, Partition
+from barnabas.server.replication.quotas import ReplicationQuota
+from barnabas.server.replication.read_replica import NO_REPLICA, ReadReplicas
 from barnabas.server.replication.replicas import Replicas
 from barnabas.storage.disk.open_files import ColdRead
 from barnabas.storage.errors import StorageError
@@ -35,6 +41,7 @@ from barnabas.wire.messages.fetch import (
 )
 
 EMPTY: Final = b""
+FOLLOWERS_SERVE_SINCE: Final = 11
 HARD_LIMITS_UNTIL: Final = 2  # versions whose limits cut the first batch, too
 
 EXPECTED: Final = frozenset(
@@ -57,16 +64,23 @@ class FetchReader:
 
     `answers` are the partitions' answers in order, `size` the bytes in them; `decided` says that
     waiting for more would be pointless: an error or a diverging epoch is answered at once.
+    `moved` are the partitions of which a follower's fetch may have committed more: whoever waits
+    for that is to be woken.
     """
 
     __slots__ = (
         "answers",
         "bound",
+        "broker_epoch",
         "decided",
+        "is_first",
+        "led_only",
         "left_bytes",
         "max_bytes",
         "min_bytes",
+        "moved",
         "read_ahead",
+        "read_replicas",
         "replica_id",
         "replicas",
         "size",
@@ -82,12 +96,19 @@ class FetchReader:
         version: int,
         wanted: dict[Key, Wanted],
         most_bytes: int,
+        read_replicas: ReadReplicas | None = None,
     ) -> None:
+        """`read_replicas` chooses for a consumer that is to read near by."""
         self.replicas = replicas
         self.read_ahead = read_ahead
         self.version = version
         self.wanted = wanted
         self.replica_id = replica_id_of(request)
+        self.broker_epoch = broker_epoch_of(request)
+        self.led_only = self.replica_id >= 0 or version < FOLLOWERS_SERVE_SINCE
+        self.read_replicas = read_replicas
+        self.is_first = True
+        self.moved: list[tuple[str, int]] = []
         self.max_bytes = min(request.max_bytes, most_bytes)
         self.min_bytes = min(request.min_bytes, self.max_bytes)
         if self.replica_id >= 0:
@@ -111,12 +132,14 @@ class FetchReader:
         self.start()
         for key, wanted in self.wanted.items():
             self._read_next(key, wanted)
+        self.is_first = False
 
     def read_rest_in_steps(self) -> Waiting[None]:
         """Those that have none yet; meanwhile the session may change, so that they are copied."""
         for key, wanted in tuple(self.wanted.items())[len(self.answers) :]:
             yield from self._read_warmed(key, wanted)
             yield None
+        self.is_first = False
 
     def _read_warmed(self, key: Key, wanted: Wanted) -> Waiting[None]:
         """Read one partition, when a thread has read what that takes from the disk."""
@@ -161,13 +184,19 @@ class FetchReader:
         partition.counts.total_fetch_requests += 1
         if wanted.is_of_another_topic(partition.topic_id):
             raise ApiError(ErrorCode.INCONSISTENT_TOPIC_ID)
-        partition.check_leader(wanted.current_leader_epoch)
-        if self.replica_id >= 0 and self.replica_id not in partition.replicas:
-            raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        partition.check_readable(wanted.current_leader_epoch, self.led_only)
+        if self.replica_id >= 0:
+            partition.require_follower(self.replica_id, wanted.current_leader_epoch)
         log = partition.log
         answer.high_watermark = log.high_watermark
         answer.last_stable_offset = log.last_stable_offset
         answer.log_start_offset = log.log_start_offset
+        if self.read_replicas is not None and partition.is_leader:
+            chosen = self.read_replicas.choose(partition, wanted.fetch_offset)
+            if chosen != NO_REPLICA:
+                answer.preferred_read_replica = chosen
+                self.decided = True
+                return 0
         if wanted.last_fetched_epoch >= 0 and _diverges(partition, wanted, answer):
             return 0
         try:
@@ -180,6 +209,11 @@ class FetchReader:
         except ColdRead:
             partition.counts.total_fetch_requests -= 1  # it will be counted again
             raise
+        if self.is_first and self.replica_id >= 0:
+            self._take_note(partition, wanted, answer)
+        if self.replica_id >= 0 and self.replicas.leader_quota.is_on:
+            if holds_back(self.replicas.leader_quota, partition, self.replica_id):
+                return 0
         if result.first_entry_incomplete and (
             self.version > HARD_LIMITS_UNTIL or (not nothing_yet and left_bytes < wanted.max_bytes)
         ):
@@ -193,8 +227,23 @@ class FetchReader:
             return 0
         answer.records = result.records
         size = len(result.records)
-        partition.counts.bytes_out += size
+        if self.replica_id >= 0:
+            partition.counts.replication_bytes_out += size
+            quota = self.replicas.leader_quota
+            if quota.is_on and is_throttled(quota, partition):
+                quota.record(size)
+        else:
+            partition.counts.bytes_out += size
         return size
+
+    def _take_note(self, partition: Partition, wanted: Wanted, answer: PartitionData) -> None:
+        """The follower has everything below what it asks for, and has the news at once."""
+        if partition.follower_fetched(
+            self.replica_id, self.broker_epoch, wanted.fetch_offset, wanted.log_start_offset
+        ):
+            self.moved.append(partition.key)
+            answer.high_watermark = partition.log.high_watermark
+            answer.last_stable_offset = partition.log.last_stable_offset
 
     def _refuse(self, answer: PartitionData, error: Exception) -> None:
         """Fill the answer of a partition that cannot be read."""
@@ -208,6 +257,19 @@ class FetchReader:
         counts = self.replicas.counts_of(wanted.topic or "")
         if counts is not None and code_of(error) not in EXPECTED:
             counts.failed_fetch_requests += 1
+
+
+def is_throttled(quota: ReplicationQuota, partition: Partition) -> bool:
+    """Whether what followers take of a partition led here counts."""
+    throttled = partition.log.config.leader_replication_throttled_replicas
+    return quota.applies(throttled, partition.index)
+
+
+def holds_back(quota: ReplicationQuota, partition: Partition, replica_id: int) -> bool:
+    """Whether a follower gets nothing for now: those in sync always get what there is."""
+    if replica_id in partition.isr or not is_throttled(quota, partition):
+        return False
+    return quota.is_exceeded
 
 
 def _diverges(partition: Partition, wanted: Wanted, answer: PartitionData) -> bool:

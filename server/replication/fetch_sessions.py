@@ -52,6 +52,7 @@ class Wanted:
         "fetch_offset",
         "index",
         "last_fetched_epoch",
+        "log_start_offset",
         "max_bytes",
         "told_high_watermark",
         "told_log_start",
@@ -73,6 +74,7 @@ class Wanted:
         self.max_bytes = data.partition_max_bytes
         self.current_leader_epoch = data.current_leader_epoch
         self.last_fetched_epoch = data.last_fetched_epoch
+        self.log_start_offset = data.log_start_offset
 
     def is_of_another_topic(self, topic_id: Uuid) -> bool:
         """Whether the topic that bears the name by now is not the one that was asked for.

@@ -21,8 +21,8 @@ class ReplicaState(Enum):
 class ReplicaEvent(Enum):
     """What moves a replica."""
 
-    ELECTED = "the registry names this broker as the leader"
-    DEMOTED = "the registry names another leader, or none"
+    ELECTED = "the controller names this broker as the leader"
+    DEMOTED = "the controller names another leader, or none"
     LOST = "the partition was deleted, or its disk failed"
 
 

@@ -44,6 +44,8 @@ class UnsettledAppends:
                 self._lost[key] = self._why_lost(partition)
                 del self._unsettled[key]
             elif partition.is_settled(end, self._acks):
+                if self._acks == -1 and partition.is_under_min_isr:
+                    self._lost[key] = ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
                 del self._unsettled[key]
         return not self._unsettled
 

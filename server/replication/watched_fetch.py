@@ -5,7 +5,7 @@ Source: Kafka's DelayedFetch.
 
 from collections.abc import Hashable
 
-from barnabas.server.replication.fetch_reader import FetchReader
+from barnabas.server.replication.fetch_reader import FetchReader, holds_back
 from barnabas.server.replication.fetch_sessions import Wanted
 from barnabas.server.replication.partition import Partition
 from barnabas.storage.disk.open_files import ColdRead
@@ -15,11 +15,22 @@ from barnabas.storage.log.results import ReadBound
 class WatchedFetch:
     """What a parked fetch had read, and what has been added since; asked by partition."""
 
-    __slots__ = ("_bound", "_bytes", "_min_bytes", "_replicas", "_size", "_wanted")
+    __slots__ = (
+        "_bound",
+        "_bytes",
+        "_led_only",
+        "_min_bytes",
+        "_replica_id",
+        "_replicas",
+        "_size",
+        "_wanted",
+    )
 
     def __init__(self, reader: FetchReader) -> None:
         self._replicas = reader.replicas
+        self._replica_id = reader.replica_id
         self._bound = reader.bound
+        self._led_only = reader.led_only
         self._min_bytes = reader.min_bytes
         self._size = reader.size
         self._wanted: dict[Hashable, Wanted] = {}
@@ -43,13 +54,18 @@ class WatchedFetch:
         """
         wanted = self._wanted[key]
         partition = self._replicas.find(wanted.topic or "", wanted.index)
-        if partition is None or not partition.is_leader:
+        if partition is None or not partition.is_readable(
+            wanted.current_leader_epoch, self._led_only
+        ):
             return True
         if wanted.is_of_another_topic(partition.topic_id):
             return True
         if wanted.fetch_offset > partition.log.log_end_offset:
             return True
         if self._end_offset(partition) <= wanted.fetch_offset:
+            return False
+        quota = self._replicas.leader_quota
+        if self._replica_id >= 0 and quota.is_on and holds_back(quota, partition, self._replica_id):
             return False
         if self._min_bytes <= 1:
             return True

@@ -24,6 +24,7 @@ class RequestContext:
         "connection",
         "fault",
         "header",
+        "place",
         "received_ns",
         "request_bytes",
         "throttle_ms",
@@ -37,6 +38,8 @@ class RequestContext:
         self.broker = broker
         self.connection = connection
         self.header = header
+        # What a late outcome is told to the connection by.
+        self.place = connection.place
         # What a test wants to go wrong with this request's answer.
         self.fault: Fault | None = None
         # How long the client is to send nothing more; set by `throttle` only.

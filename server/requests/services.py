@@ -6,11 +6,11 @@ A handler gets them by `RequestContext.broker`, and hands on what a domain objec
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from barnabas.server.cluster.controller import Controller
 from barnabas.server.cluster.features import Features
 from barnabas.server.cluster.metadata import ClusterMetadata
 from barnabas.server.cluster.producer_ids import ProducerIdPool
 from barnabas.server.cluster.topics import Topics
+from barnabas.server.controller.office import Controller
 from barnabas.server.core.clock import Clock
 from barnabas.server.core.delayed import Delayed
 from barnabas.server.core.turns import Turns
@@ -19,7 +19,10 @@ from barnabas.server.network.listener import Population
 from barnabas.server.observing.logs import Log
 from barnabas.server.observing.metrics import Metrics
 from barnabas.server.registry.registry import Registry
+from barnabas.server.replication.control import ControlRequests
 from barnabas.server.replication.fetch_sessions import FetchSessions
+from barnabas.server.replication.fetching.fetchers import Fetchers
+from barnabas.server.replication.moving.moves import Moves
 from barnabas.server.replication.replicas import Replicas
 from barnabas.server.requests.access import Authorizer
 from barnabas.server.settings.changes.services import SettingsServices
@@ -30,6 +33,7 @@ from barnabas.storage.manager.log_manager import LogManager
 from barnabas.wire.api import ApiKey
 
 if TYPE_CHECKING:  # made, and imported, when it is first needed
+    from barnabas.server.peers.dialing import Dial
     from barnabas.server.transactions.marker_log import LocalMarkers
 
 
@@ -40,15 +44,20 @@ class Services(Protocol):
     broker_id: int
     clock: Clock
     config: BrokerConfig
+    control: ControlRequests
     controller: Controller
+    dial: "Dial"
+    deletions: Delayed
     disks: LogManager
     features: Features
     fetch_sessions: FetchSessions
     fetches: Delayed
+    followers: Fetchers
     groups: GroupCoordinator
     log: Log
     metadata: ClusterMetadata
     metrics: Metrics
+    moves: Moves
     population: Population
     producer_ids: ProducerIdPool
     produces: Delayed

@@ -10,10 +10,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from barnabas.server.observing.logs import Log
+from barnabas.server.requests.other_brokers import peers_of
 from barnabas.server.requests.services import Services
 
 if TYPE_CHECKING:
-    from barnabas.server.peers.peer import Address
     from barnabas.server.peers.peers import Peers
     from barnabas.server.requests.direct import Tested
     from barnabas.server.transactions.marker_log import LocalMarkers
@@ -77,17 +77,8 @@ class TransactionParts:
 
     def _peers(self, purpose: str) -> Peers:
         """The other brokers, for one purpose."""
-        from barnabas.server.peers.peers import Peers
-
         client_id = f"broker-{self._services.broker_id}-{purpose}"
-        return Peers(self._address_of, client_id, self._services.clock, self._timeout_ms)
-
-    def _address_of(self, broker_id: int) -> Address | None:
-        from barnabas.server.peers.peer import Address
-
-        info = self._services.metadata.brokers.get(broker_id)
-        found = info and info.endpoints.get(self._services.config.inter_broker_listener)
-        return Address(found.host, found.port) if found else None
+        return peers_of(self._services, client_id)
 
     def _timeout_ms(self) -> int:
         return self._services.config.request_timeout_ms

@@ -16,9 +16,13 @@ from barnabas.server.settings.endpoints import (
 )
 from barnabas.server.settings.names import ConfigError
 from barnabas.server.settings.typed import TypedSettings
+from barnabas.server.settings.zookeeper import zookeeper_complaints
 from barnabas.storage.message_format import magic_of
 
 Complaint = tuple[str, str]  # the setting to name, and what is wrong with it
+
+KNOWN_RELEASES = ("2.8", "3.9", "4.4")
+"""What `barnabas.pose.as` can look like; a release between two of them looks like the older."""
 
 _RELEASE = re.compile(r"\d+(\.\d+)+", re.ASCII)
 _COUNT = re.compile(r"\d{1,9}", re.ASCII)
@@ -81,6 +85,7 @@ def _complaints(config: TypedSettings, given: Mapping[str, str]) -> Iterator[Com
     yield from _identity(config)
     yield from _listeners(config, given)
     yield from _own(config)
+    yield from zookeeper_complaints(config)
     yield from _network(config)
     yield from _logs(config)
     yield from _replication(config)
@@ -162,6 +167,16 @@ def _own(config: TypedSettings) -> Iterator[Complaint]:
     pose = config.barnabas_pose_as
     if pose and not _RELEASE.fullmatch(pose):
         yield "barnabas.pose.as", "must be a version of Kafka, as 3.9, or empty"
+    elif pose and _number(pose) > _number(KNOWN_RELEASES[-1]):
+        known = ", ".join(KNOWN_RELEASES)
+        yield (
+            "barnabas.pose.as",
+            f"is newer than what is known here: {known}, and what lies between",
+        )
+
+
+def _number(release: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in release.split(".")[:2])
 
 
 def _network(config: TypedSettings) -> Iterator[Complaint]:

@@ -24,6 +24,7 @@ from barnabas.server.settings.checks import (
 )
 from barnabas.server.settings.dynamic import check_dynamic_layer
 from barnabas.server.settings.endpoints import Endpoint
+from barnabas.server.settings.foreign import Note, leave_out_foreign
 from barnabas.server.settings.names import ConfigError, find_setting
 from barnabas.server.settings.sources import pairs_of, settings_of
 from barnabas.server.settings.table import Setting, settings
@@ -42,30 +43,42 @@ TYPED = {name: name.replace("_", ".") for name in TypedSettings.__annotations__}
 
 
 def load_config(
-    files: Iterable[Path | str] = (), overrides: Iterable[str] | Mapping[str, object] = ()
+    files: Iterable[Path | str] = (),
+    overrides: Iterable[str] | Mapping[str, object] = (),
+    defaults: Mapping[str, str] | None = None,
 ) -> "BrokerConfig":
     """The settings of `files` (later ones win) under `overrides`, as name=value or a mapping.
 
-    Raises ConfigError, one sentence that names the place, the setting, its value and what is
-    allowed.
+    `defaults` are beneath the files, in the place of Kafka's own.
+
+    What of a file does not apply here (settings for KRaft, for a vendor's Kafka) is left out, and
+    said in `notes`. Raises ConfigError, one sentence that names the place, the setting, its value
+    and what is allowed.
     """
-    static: dict[str, str] = {}
+    static: dict[str, str] = dict(defaults or {})
     places: dict[str, str] = {}
     for file in files:
         for name, value, place in settings_of(Path(file)):
             static[name], places[name] = value, place
-    for name, value in pairs_of(overrides):
-        static[name], places[name] = value, "--set"
-    return BrokerConfig(static, places)
+    for name, value, place in pairs_of(overrides):
+        static[name], places[name] = value, place
+    applicable, notes = leave_out_foreign(static, places)
+    config = BrokerConfig(applicable, places)
+    config.notes = notes
+    return config
 
 
 class BrokerConfig(TypedSettings):
-    """The settings of one broker; `static` are those that were given, as text."""
+    """The settings of one broker; `static` are those that were given, as text.
+
+    `notes` is what to say of those of a file that do not apply.
+    """
 
     def __init__(
         self, static: Mapping[str, str] | None = None, places: Mapping[str, str] | None = None
     ) -> None:
         self.static = _with_synonyms(static or {}, places or {})
+        self.notes: list[Note] = []
         self.dynamic_default: Mapping[str, str] = {}
         self.dynamic_broker: Mapping[str, str] = {}
         self.release = _release_of(self.static.get("barnabas.pose.as", ""))
@@ -116,6 +129,12 @@ class BrokerConfig(TypedSettings):
     def inter_broker_listener(self) -> str:
         """The name of the listener that brokers use among themselves."""
         return inter_broker_listener_of(self)
+
+    @property
+    def inter_broker_protocol(self) -> tuple[int, int]:
+        """The release whose requests and records brokers use among themselves."""
+        major, minor = self.inter_broker_protocol_version.partition("-")[0].split(".")[:2]
+        return int(major), int(minor)
 
     @property
     def data_dirs(self) -> list[str]:

@@ -77,7 +77,9 @@ def check_advertised(
         raise ValueError(f"{inter_broker}, the listener between brokers, is not among them")
     for endpoint in advertised:
         if endpoint.host == "0.0.0.0":
-            raise ValueError("0.0.0.0 is an address that clients cannot connect to")
+            raise ValueError(
+                "0.0.0.0 is an address that clients cannot connect to; set advertised.listeners"
+            )
 
 
 def _endpoint(text: str, protocols: Mapping[str, str]) -> Endpoint:

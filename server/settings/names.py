@@ -5,6 +5,7 @@ from barnabas.server.settings.table import Setting, settings
 _LISTENER = "listener.name."
 _SECRETS = ("password", "passwd", "secret", "jaas", "key")
 _FREE_PREFIXES = ("config.providers.", "rsm.config.", "rlmm.config.", "metrics.context.")
+_MISTYPED = 0.8  # what is less like a setting than this was not meant to be one
 
 
 class ConfigError(ValueError):
@@ -32,10 +33,20 @@ def find_setting(name: str, text: str, release: int, prefix: str) -> Setting | N
     setting = settings(release).get(base_name(name))
     if setting is not None:
         return setting
-    if name.startswith(_FREE_PREFIXES):
+    if is_free(name):
         return None
     shown = "[hidden]" if any(word in name.lower() for word in _SECRETS) else text
     raise ConfigError(f"{prefix}{name}={shown}: there is no setting {name}{_suggestion(name)}")
+
+
+def is_free(name: str) -> bool:
+    """Whether a plugin may have a setting of that name."""
+    return name.startswith(_FREE_PREFIXES)
+
+
+def is_typing_error(name: str) -> bool:
+    """Whether a name that nobody knows is nearly that of a setting."""
+    return bool(_nearest(name, _MISTYPED))
 
 
 def _listener_prefix(name: str) -> str:
@@ -45,8 +56,13 @@ def _listener_prefix(name: str) -> str:
 
 
 def _suggestion(name: str) -> str:
+    close = _nearest(name, 0.6)
+    stem = _listener_prefix(name)
+    return f"; did you mean {stem}{close[0]}?" if close else "; docs/settings.md lists them all"
+
+
+def _nearest(name: str, cutoff: float) -> list[str]:
+    """The setting that a name is most like, if it is like one."""
     from difflib import get_close_matches  # 5 ms that only a mistake should cost
 
-    stem = _listener_prefix(name)
-    close = get_close_matches(name[len(stem) :], settings(), n=1, cutoff=0.6)
-    return f"; did you mean {stem}{close[0]}?" if close else "; docs/settings.md lists them all"
+    return get_close_matches(name[len(_listener_prefix(name)) :], settings(), n=1, cutoff=cutoff)

@@ -22,7 +22,7 @@ class Property(NamedTuple):
 
 
 class MalformedProperties(ValueError):
-    """A file that Java would refuse to read; `line` says where."""
+    """A file that Java would refuse to read, or that is no text; `line` says where."""
 
     def __init__(self, line: int, reason: str) -> None:
         super().__init__(reason)
@@ -33,6 +33,8 @@ def parse_properties(data: bytes) -> list[Property]:
     """The properties of a file in its order, repetitions included (the last one counts)."""
     properties = []
     for number, line in _logical_lines(data.decode("latin-1")):
+        if "\0" in line:
+            raise MalformedProperties(number, "a zero byte: UTF-16, or no text; save it as UTF-8")
         key, value = _split(line)
         properties.append(Property(_unescape(key, number), _unescape(value, number), number))
     return properties

@@ -2,9 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Final
 
 from barnabas.server.settings.names import ConfigError
 from barnabas.server.settings.properties import MalformedProperties, parse_properties
+
+COMMAND_LINE: Final = "--set"
+PROGRAM: Final = "settings"
+"""The places of what is not in a file: typed, or a mapping."""
 
 
 def settings_of(file: Path) -> list[tuple[str, str, str]]:
@@ -18,17 +23,17 @@ def settings_of(file: Path) -> list[tuple[str, str, str]]:
     return [(each.name, each.value, f"{file}:{each.line}") for each in properties]
 
 
-def pairs_of(overrides: Iterable[str] | Mapping[str, object]) -> Iterable[tuple[str, str]]:
-    """(name, value) of name=value texts or of a mapping. Raises ConfigError."""
+def pairs_of(overrides: Iterable[str] | Mapping[str, object]) -> Iterable[tuple[str, str, str]]:
+    """(name, value, place) of name=value texts or of a mapping. Raises ConfigError."""
     if isinstance(overrides, Mapping):
         for name, value in overrides.items():
-            yield name, _as_text(value)
+            yield name, _as_text(value), PROGRAM
         return
     for override in overrides:
         name, equals, value = override.partition("=")
         if not equals or not name.strip():
             raise ConfigError(f"--set {override}: write it as name=value")
-        yield name.strip(), value.strip()
+        yield name.strip(), value.strip(), COMMAND_LINE
 
 
 def _as_text(value: object) -> str:

@@ -29,13 +29,11 @@ def _from(documentation: str, *broker: str | tuple[str, int]) -> TopicSetting:
     return TopicSetting(pairs, documentation)
 
 
-# Taken and reported, and read by nobody: there are no tiers and no replicas to elect or throttle,
+# Taken and reported, and read by nobody: there are no tiers,
 # and segments grow as they are written (reserving their size helps no file system of today).
 WITHOUT_EFFECT = frozenset(
     {
         "errors.deadletterqueue.group.enable",
-        "follower.replication.throttled.replicas",
-        "leader.replication.throttled.replicas",
         "local.retention.bytes",
         "local.retention.ms",
         "preallocate",
@@ -44,7 +42,6 @@ WITHOUT_EFFECT = frozenset(
         "remote.log.copy.disable",
         "remote.log.delete.on.disable",
         "remote.storage.enable",
-        "unclean.leader.election.enable",
     }
 )
 TOPIC_SETTINGS = {

@@ -65,9 +65,17 @@ class TypedSettings:
     zookeeper_set_acl: bool
     zookeeper_ssl_client_enable: bool
     zookeeper_ssl_keystore_location: str | None
+    zookeeper_ssl_cipher_suites: tuple[str, ...] | None
+    zookeeper_ssl_crl_enable: bool
+    zookeeper_ssl_enabled_protocols: tuple[str, ...] | None
+    zookeeper_ssl_endpoint_identification_algorithm: str
     zookeeper_ssl_keystore_password: str | None
+    zookeeper_ssl_keystore_type: str | None
+    zookeeper_ssl_ocsp_enable: bool
+    zookeeper_ssl_protocol: str
     zookeeper_ssl_truststore_location: str | None
     zookeeper_ssl_truststore_password: str | None
+    zookeeper_ssl_truststore_type: str | None
 
     # log
     log_dir: str
@@ -125,6 +133,8 @@ class TypedSettings:
     quota_window_size_seconds: int
     replication_quota_window_num: int
     replication_quota_window_size_seconds: int
+    alter_log_dirs_replication_quota_window_num: int
+    alter_log_dirs_replication_quota_window_size_seconds: int
     controller_quota_window_num: int
     controller_quota_window_size_seconds: int
 
@@ -252,4 +262,5 @@ class TypedSettings:
     barnabas_log_level: str
     barnabas_pose_as: str
     barnabas_registry_sync: bool
+    barnabas_zookeeper_digest: str | None
     produce_validation: str

@@ -9,14 +9,20 @@ a test does to it (`clock`, `faults`, `requests`, `transactions`, `snapshot`) is
 control (`commands`), carried out on the broker's loop: a test never sees half a change.
 """
 
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from barnabas.server.core.addresses import address
+from barnabas.server.testing.abandoned import Watch
 from barnabas.server.testing.clock import TestClock
 from barnabas.server.testing.faults import TestFaults
+from barnabas.server.testing.refusals import in_python
 from barnabas.server.testing.requests import RequestLog
 from barnabas.server.testing.transactions import TestTransactions
 
@@ -45,7 +51,9 @@ class Broker:
 
     `settings` are Kafka's, by name. `data_dir` keeps the data where it is after the stop;
     without it a temporary directory goes with the broker. `pose_as` names the Kafka to look
-    like. `process` puts it in a child process, for tests that keep the interpreter busy.
+    like. `process` puts it in a child process, for tests that keep the interpreter busy or fork.
+
+    One that nobody stops is ended when it is lost, with a ResourceWarning.
     """
 
     def __init__(
@@ -62,14 +70,26 @@ class Broker:
         self._own_dir = data_dir is None
         self._data_dir = Path(data_dir).absolute() if data_dir is not None else None
         self._host, self._port = host, port
-        self._settings = {**TEST_SETTINGS, **{k: _text(v) for k, v in (settings or {}).items()}}
+        self._settings = {**TEST_SETTINGS, **texts(settings or {})}
         if pose_as:
             self._settings["barnabas.pose.as"] = pose_as
         self._link: Link | None = None
+        self._watch: Watch | None = None
+        self._process_id = os.getpid()
         self.clock = TestClock(self)
         self.faults = TestFaults(self)
         self.requests = RequestLog(self)
         self.transactions = TestTransactions(self)
+
+    def __repr__(self) -> str:
+        kind = "in a process" if self.process else "in a thread"
+        if self._link is None:
+            return f"<Broker {kind}, not started>"
+        try:
+            state = "running" if self.ask("GET", "/control/broker")["running"] else "stopped"
+        except Exception:  # in a fork, or while it ends
+            state = "stopped" if not self._link.is_open else "not to be asked"
+        return f"<Broker {kind} on {self.bootstrap_servers}, {state}>"
 
     # Life.
 
@@ -86,11 +106,22 @@ class Broker:
         except BaseException:
             self._remove_own_dir()
             raise
-        self._link = link
+        self._dismiss_watch()
+        self._link, self._watch = link, self._new_watch(link)
         return self
 
     def stop(self) -> None:
-        """Stop in good order; a temporary directory is removed."""
+        """Stop in good order; a temporary directory is removed.
+
+        Raises what the predicate of a fault raised. In a fork of the process it does nothing.
+        """
+        self._stop()
+        self.faults.check()
+
+    def _stop(self) -> None:
+        if os.getpid() != self._process_id:
+            return
+        self._dismiss_watch()
         try:
             if self._link is not None:
                 self._link.close()
@@ -104,13 +135,15 @@ class Broker:
 
     def restart(self) -> None:
         """Stop and start again on the same port, with the same data."""
-        self.ask("POST", "/control/broker/restart")
+        self.command("restart", "POST", "/control/broker/restart")
 
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(self, *_: object) -> None:
-        self.stop()
+    def __exit__(self, failure: type[BaseException] | None, *_: object) -> None:
+        self._stop()
+        if failure is None:  # else the test fails by it
+            self.faults.check()
 
     # Where it is.
 
@@ -122,7 +155,7 @@ class Broker:
     @property
     def bootstrap_servers(self) -> str:
         """What clients call bootstrap.servers."""
-        return f"{self._host}:{self.port}"
+        return self.link.bootstrap_servers
 
     @property
     def control_url(self) -> str:
@@ -132,8 +165,9 @@ class Broker:
         """
         port = self.link.control_port
         if port < 0:
-            raise RuntimeError("set barnabas.http.control=true and barnabas.http.port=0")
-        return f"http://{self._settings.get('barnabas.http.host', '127.0.0.1')}:{port}"
+            wanted = '{"barnabas.http.control": True, "barnabas.http.port": 0}'
+            raise RuntimeError(f"the control is open where the settings have {wanted}")
+        return f"http://{address(self._settings.get('barnabas.http.host', '127.0.0.1'), port)}"
 
     @property
     def data_dir(self) -> Path:
@@ -163,6 +197,11 @@ class Broker:
         """
         return self.link.ask(method, path, fields)
 
+    def command(self, called: str, method: str, path: str, **fields: object) -> Any:
+        """`ask`, for the method `called` of this class, which a refusal names."""
+        with in_python(called):
+            return self.link.ask(method, path, fields)
+
     def call(self, function: Callable[[], T]) -> T:
         """Call `function` on the broker's loop and return what it returns."""
         return self._thread_link.call(function)
@@ -175,20 +214,25 @@ class Broker:
         self, name: str, partitions: int = 1, settings: Mapping[str, object] | None = None
     ) -> str:
         """Create a topic and wait until it has leaders; its name, for chaining."""
-        given = {key: _text(value) for key, value in (settings or {}).items()}
-        self.ask("POST", "/control/topics", name=name, partitions=partitions, settings=given)
+        given = texts(settings or {})
+        self.command(
+            "create_topic", "POST", "/control/topics",
+            name=name, partitions=partitions, settings=given,
+        )  # fmt: skip
         return name
 
     def clear(self) -> None:
         """Delete every topic, internal ones and with them all groups too; forget faults.
 
-        Settings that were changed while the broker ran are as they were at its start.
+        Settings that were changed while the broker ran are as they were at its start. Raises
+        what the predicate of a fault raised.
         """
-        self.ask("POST", "/control/clear")
+        self.command("clear", "POST", "/control/clear")
+        self.faults.check()
 
     def pose_as(self, release: str) -> None:
         """Restart as another Kafka ("2.8"), or as ourselves (""). Raises ValueError."""
-        self.ask("POST", "/control/pose", release=release or None)
+        self.command("pose_as", "POST", "/control/pose", release=release or None)
 
     def snapshot(self, directory: str | Path) -> None:
         """Copy the state of the stopped or running broker, by hard links where that is safe.
@@ -196,11 +240,13 @@ class Broker:
         Closed segments never change again and are linked; what is still written is copied.
         The folder must not exist yet.
         """
-        self.ask("POST", "/control/snapshot", directory=str(Path(directory).absolute()))
+        folder = str(Path(directory).absolute())
+        self.command("snapshot", "POST", "/control/snapshot", directory=folder)
 
     def restore(self, directory: str | Path) -> None:
         """Go back to a snapshot: stop, put its files in the place of ours, start."""
-        self.ask("POST", "/control/restore", directory=str(Path(directory).absolute()))
+        folder = str(Path(directory).absolute())
+        self.command("restore", "POST", "/control/restore", directory=folder)
 
     # How it runs.
 
@@ -216,6 +262,9 @@ class Broker:
         if self._link is not None:
             self._link.close()  # a child that was killed; a thread only ends when told
             self._port = self._link.port
+        return self._make_link()
+
+    def _make_link(self) -> "Link":
         if self.process:
             from barnabas.server.testing.process_link import ProcessLink
 
@@ -224,9 +273,16 @@ class Broker:
 
         return ThreadLink()
 
+    def _dismiss_watch(self) -> None:
+        if self._watch is not None:
+            self._watch.dismiss()
+
+    def _new_watch(self, link: "Link") -> Watch | None:
+        return Watch(self, partial(end_lost, link, self._data_dir if self._own_dir else None))
+
     def _all_settings(self) -> dict[str, str]:
         return {
-            "listeners": f"PLAINTEXT://{self._host}:{self._port}",
+            "listeners": f"PLAINTEXT://{address(self._host, self._port)}",
             "log.dirs": str(self._data_dir),
             **self._settings,
         }
@@ -237,6 +293,19 @@ class Broker:
             self._data_dir = None
 
 
+def end_lost(link: "Link", folder: Path | None) -> None:
+    """End a broker that nobody can stop any more, as a crash would, and take its folder along."""
+    for end in (partial(link.ask, "POST", "/control/broker/kill", {}), link.close):
+        with suppress(Exception):
+            end()
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def texts(settings: Mapping[str, object]) -> dict[str, str]:
+    """Settings as Kafka writes them."""
+    return {name: _text(value) for name, value in settings.items()}
+
+
 def _text(value: object) -> str:
-    """A setting's value as Kafka writes it."""
     return str(value).lower() if isinstance(value, bool) else str(value)

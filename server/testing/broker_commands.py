@@ -3,11 +3,14 @@
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from barnabas.server.settings.endpoints import Endpoint
+from barnabas.server.cluster.metadata import TopicInfo
 from barnabas.server.testing.fields import Fields
 from barnabas.server.testing.host import Host
 
-TOPIC = ("name", "partitions", "settings")
+TOPIC = ("name", "partitions", "replicas", "settings")
+
+# What a broker that runs tells of its cluster; the last is only the controller's own.
+KNOWN = ("broker_id", "session", "brokers", "controller_id", "controller_epoch")
 
 Handler = Callable[[Host, Fields, int], Awaitable[object]]
 
@@ -16,16 +19,27 @@ async def state(host: Host, fields: Fields, number: int) -> object:
     """Whether the broker runs, and where it is."""
     return {
         "running": host.is_running,
-        "bootstrap_servers": _address(host.endpoints[0]),
+        "bootstrap_servers": host.bootstrap_servers,
         "listeners": [str(endpoint) for endpoint in host.endpoints],
         "data_dir": str(host.config.data_dirs[0]),
         "pose": host.config.barnabas_pose_as,
+        **_cluster(host),
     }
 
 
-def _address(endpoint: Endpoint) -> str:
-    host = "127.0.0.1" if endpoint.host in ("", "0.0.0.0") else endpoint.host
-    return f"[{host}]:{endpoint.port}" if ":" in host else f"{host}:{endpoint.port}"
+def _cluster(host: Host) -> dict[str, object]:
+    """What it knows of the brokers of its cluster while it runs."""
+    if not host.is_running:
+        return dict.fromkeys(KNOWN)
+    broker, office = host.broker, host.broker.controller
+    known = (
+        broker.broker_id,
+        broker.registry.store.state.value,
+        sorted(broker.metadata.brokers),
+        broker.metadata.controller_id,
+        office.epoch.epoch if office.epoch is not None else None,
+    )
+    return dict(zip(KNOWN, known, strict=True))
 
 
 def change_life(change: Callable[[Host], Awaitable[None]]) -> Handler:
@@ -68,8 +82,30 @@ async def create_topic(host: Host, fields: Fields, number: int) -> object:
     """Create a topic, and answer when it has leaders."""
     name = fields.text("name")
     partitions = fields.whole_number("partitions", 1) or 1
-    await host.create_topic(name, partitions, fields.settings("settings"))
+    replicas = fields.whole_number("replicas", 1)
+    await host.create_topic(name, partitions, replicas, fields.settings("settings"))
     return {"name": name, "partitions": partitions}
+
+
+async def topics(host: Host, fields: Fields, number: int) -> object:
+    """The topics as the broker knows them, or one of them."""
+    known, name = host.broker.metadata.topics, fields.optional_text("name")
+    wanted = sorted(known) if name is None else [name] if name in known else []
+    return {"topics": [_topic(known[each]) for each in wanted]}
+
+
+def _topic(topic: TopicInfo) -> dict[str, object]:
+    partitions = [
+        {
+            "partition": each.index,
+            "leader": each.leader_id,
+            "leader_epoch": each.leader_epoch,
+            "replicas": list(each.replicas),
+            "isr": list(each.isr),
+        }
+        for each in topic.partitions
+    ]
+    return {"name": topic.name, "partitions": partitions}
 
 
 async def clear(host: Host, fields: Fields, number: int) -> object:

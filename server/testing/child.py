@@ -58,6 +58,7 @@ async def _serve(order: Mapping[str, Any]) -> int:
     _report(
         {
             "port": host.endpoints[0].port,
+            "bootstrap_servers": host.bootstrap_servers,
             "control_host": host.config.barnabas_http_host,
             "control_port": host.http.port,
         }

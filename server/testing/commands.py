@@ -12,6 +12,7 @@ from barnabas.server.core.errors import REFUSALS
 from barnabas.server.settings.names import ConfigError
 from barnabas.server.testing import broker_commands as broker
 from barnabas.server.testing import fault_commands as faults
+from barnabas.server.testing import link_commands as links
 from barnabas.server.testing import request_commands as requests
 from barnabas.server.testing import transaction_commands as transactions
 from barnabas.server.testing.broker_commands import Handler, change_life
@@ -88,6 +89,7 @@ COMMANDS = (
     Command("POST", "/control/pose", ("release",), "restart as another Kafka", broker.pose),
     Command("POST", "/control/snapshot", ("directory",), "copy the data", broker.snapshot),
     Command("POST", "/control/restore", ("directory",), "go back to a copy", broker.restore),
+    Command("GET", "/control/topics", ("name",), "the topics it knows", broker.topics),
     Command("POST", "/control/topics", broker.TOPIC, "create a topic", broker.create_topic),
     Command("POST", "/control/clear", (), "delete all topics, groups and faults", broker.clear),
     Command("GET", "/control/clock", (), "the broker's time", broker.now),
@@ -95,6 +97,9 @@ COMMANDS = (
         "POST", "/control/clock/advance", ("duration",), "let time pass at once", broker.advance
     ),
     Command("POST", "/control/clock/jump", ("duration",), "set the date alone", broker.jump),
+    Command("GET", "/control/links", (), "the links that are cut", links.list_all),
+    Command("POST", "/control/links/cut", links.CUT, "cut a link", links.cut),
+    Command("POST", "/control/links/heal", links.HEAL, "heal a link, or all", links.heal),
     Command("GET", "/control/faults", (), "the faults in force", faults.list_all),
     Command("POST", "/control/faults", faults.FIELDS, "let something go wrong", faults.add),
     Command("DELETE", "/control/faults", (), "take all faults back", faults.remove_all),

@@ -13,12 +13,16 @@ from typing import TYPE_CHECKING
 
 from barnabas.server.broker import Broker
 from barnabas.server.cluster.new_topics import check_partition_count
+from barnabas.server.core.addresses import address, local_address
+from barnabas.server.core.clock import Clock
 from barnabas.server.core.startup import StartFailed
 from barnabas.server.observing.logs import Logs
 from barnabas.server.registry.configs import BROKERS
+from barnabas.server.registry.znodes.ensemble import Ensemble
 from barnabas.server.requests.faults import Faults
 from barnabas.server.settings.config import BrokerConfig
 from barnabas.server.settings.endpoints import Endpoint
+from barnabas.server.testing.cuts import Cuts
 from barnabas.server.testing.refusals import BadCommand, NotRunning
 from barnabas.server.testing.seen import SeenRequests
 from barnabas.server.testing.snapshots import is_snapshot, is_taken, put_back, take_snapshot
@@ -38,9 +42,16 @@ class Host:
     called again for every start. It may raise ConfigError.
     """
 
-    def __init__(self, load: Load) -> None:
+    def __init__(
+        self, load: Load, *, ensemble: Ensemble | None = None, clock: Clock | None = None
+    ) -> None:
+        """`ensemble` is the registry of several brokers of this event loop, `clock` its time."""
         self._load = load
+        self._ensemble = ensemble
+        self._former_session: int | None = None
         self._pinned: dict[str, str] = {}
+        self._shared_clock = clock
+        self._clock = clock  # else of the latest broker: what tests did to it stays done
         self._broker: Broker | None = None
         # The one that runs or is being started, for who only looks at it.
         self.observed: Broker | None = None
@@ -50,6 +61,8 @@ class Host:
         self.logs = Logs(self.config.barnabas_log_level)
         self.endpoints: list[Endpoint] = []
         self.faults = Faults()
+        self.cuts = Cuts()
+        self.registry_is_cut = False
         self.seen = SeenRequests()
         self.http: HttpServer | None = None
         # Called when a broker cannot go on, with the reason.
@@ -68,6 +81,11 @@ class Host:
         if self._broker is None:
             raise NotRunning("the broker is not running")
         return self._broker
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Where clients of this machine reach the first listener, also while the broker is down."""
+        return local_address(self.endpoints[0].host, self.endpoints[0].port)
 
     async def open(self) -> None:
         """Start the broker and, if it is to be had, the port of the control.
@@ -104,7 +122,7 @@ class Host:
     async def crash(self) -> None:
         """Stop as a crash would: nothing is flushed, marked or said goodbye to."""
         async with self._life:
-            broker, self._broker, self.observed = self._broker, None, None
+            broker = self._take_down()
             if broker is not None:
                 await broker.crash()
 
@@ -147,11 +165,14 @@ class Host:
         broker.clock.advance(duration)
         await broker.settle()
 
-    async def create_topic(self, name: str, partitions: int, settings: Mapping[str, str]) -> None:
+    async def create_topic(
+        self, name: str, partitions: int, replicas: int | None, settings: Mapping[str, str]
+    ) -> None:
         """Create a topic and wait until it has leaders. Raises ApiError."""
         check_partition_count(partitions)
         topics = self.broker.topics
-        await topics.create(name, topics.place(partitions, 1), dict(settings))
+        factor = replicas or self.config.default_replication_factor
+        await topics.create(name, topics.place(partitions, factor), dict(settings))
         await topics.wait_until_served(name, TOPIC_TIMEOUT_MS, partitions)
 
     async def clear(self) -> None:
@@ -173,11 +194,32 @@ class Host:
             await configs.notify(f"{BROKERS}/{name}")
         await broker.live_settings.catch_up()
 
+    def cut_registry(self) -> None:
+        """Let the broker lose the registry; harmless when it has."""
+        self.registry_is_cut = True
+        if self._broker is not None:
+            self._broker.registry.store.suspend()
+
+    def heal_registry(self) -> None:
+        """Let the broker find the registry again."""
+        self.registry_is_cut = False
+        if self._broker is not None:
+            self._broker.registry.store.resume()
+
     # How.
 
     async def _start(self) -> None:
+        if self.registry_is_cut:
+            raise StartFailed("the registry cannot be reached: the line to it is cut")
+        self._end_former_session()
         self.config = self._load(self._pinned)
-        broker = Broker(self.config, logs=Logs(self.config.barnabas_log_level))
+        broker = Broker(
+            self.config, logs=Logs(self.config.barnabas_log_level), ensemble=self._ensemble,
+            dial=self.cuts.dial,
+        )  # fmt: skip
+        if self._clock is not None:
+            broker.clock.follow(self._clock)
+        self._clock = self._shared_clock or broker.clock
         self.observed = broker
         try:
             await broker.start()
@@ -193,9 +235,24 @@ class Host:
         self._broker = broker
 
     async def _stop(self) -> None:
-        broker, self._broker, self.observed = self._broker, None, None
+        broker = self._take_down()
         if broker is not None:
             await broker.stop()
+
+    def _take_down(self) -> Broker | None:
+        broker, self._broker, self.observed = self._broker, None, None
+        if broker is not None:
+            self._former_session = broker.registry.store.session_id
+        return broker
+
+    def _end_former_session(self) -> None:
+        """A broker that was killed comes back after its session, as it would wait for that.
+
+        With ZooKeeper it does wait.
+        """
+        former, ensemble = self._former_session, self._ensemble
+        if ensemble is not None and former is not None and ensemble.is_live(former):
+            ensemble.end_session(former)
 
     async def _while_stopped(self, change: Callable[[Path], None]) -> None:
         """Change the data directory; a broker that ran runs again afterwards, whatever happens."""
@@ -221,6 +278,6 @@ class Host:
             self.http = await open_control(self, host, port)
         except OSError as error:
             raise StartFailed(
-                f"cannot serve HTTP on {host}:{port}: {error.strerror or error}; "
+                f"cannot serve HTTP on {address(host, port)}: {error.strerror or error}; "
                 "set `barnabas.http.port` to a free port"
             ) from None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from barnabas.server.testing.seen import Seen
 
-START_TIMEOUT_S = 30.0
+START_TIMEOUT_S = 60.0
 
 
 class Link(Protocol):
@@ -21,6 +21,10 @@ class Link(Protocol):
         """The port of the broker's first listener."""
 
     @property
+    def bootstrap_servers(self) -> str:
+        """Where clients of this machine reach the broker's first listener."""
+
+    @property
     def control_port(self) -> int:
         """The port of the control over HTTP; -1 without one."""
 
@@ -28,7 +32,7 @@ class Link(Protocol):
         """Start the broker. Raises what kept it from starting."""
 
     def close(self) -> None:
-        """Stop the broker in good order, and all that ran it."""
+        """Stop the broker in good order, and all that ran it; nothing in a fork of the process."""
 
     def ask(self, method: str, path: str, given: Mapping[str, object]) -> Any:
         """Carry out a command of the control (`commands`). Raises Refusal."""

@@ -40,15 +40,17 @@ class ProcessLink:
     def __init__(self, *, remove_data: bool) -> None:
         self._remove_data = remove_data
         self._child: subprocess.Popen[bytes] | None = None
+        self._owner_id = os.getpid()
         self._faults: dict[str, Any] = {}
         self.port = -1
+        self.bootstrap_servers = ""
         self.control_port = -1
         self._host = ""
 
     @property
     def is_open(self) -> bool:
-        """Whether the child is there."""
-        return self._child is not None and self._child.poll() is None
+        """Whether the child is there; a fork of ours cannot know, and asks it."""
+        return self._child is not None and (self._is_fork or self._child.poll() is None)
 
     @property
     def process_id(self) -> int:
@@ -78,10 +80,11 @@ class ProcessLink:
             raise pickle.loads(base64.b64decode(answer["error"]))
         self.port, self._host = answer["port"], answer["control_host"]
         self.control_port = answer["control_port"]
+        self.bootstrap_servers = answer["bootstrap_servers"]
 
     def close(self) -> None:
         """Let the child stop the broker in good order, and wait for its end."""
-        if self._child is None:
+        if self._child is None or self._is_fork:
             return
         with contextlib.suppress(NotRunning):  # it may have been killed
             listed = self.ask("GET", "/control/faults", {})["faults"]
@@ -111,10 +114,15 @@ class ProcessLink:
         found = self.ask("GET", "/control/requests", given)["requests"]
         return [seen_from_json(each) for each in found]
 
+    @property
+    def _is_fork(self) -> bool:
+        """Whether the child is another process's, which forked us, and will end it."""
+        return os.getpid() != self._owner_id
+
     def _running_child(self) -> subprocess.Popen[bytes]:
         if self._child is None:
             raise NotRunning("the broker is not running")
-        if (code := self._child.poll()) is not None:
+        if not self._is_fork and (code := self._child.poll()) is not None:
             raise NotRunning(f"the broker's process has ended with exit code {code}")
         return self._child
 

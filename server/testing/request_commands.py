@@ -24,7 +24,8 @@ async def find(host: Host, fields: Fields) -> list[Seen]:
     )
     if len(found) < count:
         of = f" of {api.name}" if api is not None else ""
-        raise NotInTime(f"{len(found)} requests{of} in {timeout_ms / 1000:g} s, not {count}")
+        noun = "request" if len(found) == 1 else "requests"
+        raise NotInTime(f"{len(found)} {noun}{of} in {timeout_ms / 1000:g} s, not {count}")
     return found
 
 

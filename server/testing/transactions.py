@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from barnabas.server.testing.refusals import ms_of
+
 if TYPE_CHECKING:
     from barnabas.server.testing.broker import Broker
 
@@ -40,7 +42,7 @@ class TestTransactions:
 
     def of(self, transactional_id: str) -> SeenTransaction:
         """One of them. Raises LookupError."""
-        for found in self._find({"transactional_id": transactional_id}):
+        for found in self._find({"transactional_id": transactional_id}, "transactions.of"):
             return found
         raise LookupError(f"there is no transactional id {transactional_id}")
 
@@ -48,11 +50,14 @@ class TestTransactions:
         self, transactional_id: str, state: str, timeout_s: float = 10.0
     ) -> SeenTransaction:
         """Wait until a transactional id is in a state. Raises TimeoutError, ValueError."""
+        timeout_ms = ms_of("transactions.wait_for", timeout_s)
         wanted = {"transactional_id": transactional_id, "state": state, "count": 1}
-        return self._find({**wanted, "timeout_ms": timeout_s * 1000})[0]
+        return self._find({**wanted, "timeout_ms": timeout_ms}, "transactions.wait_for")[0]
 
-    def _find(self, given: Mapping[str, object]) -> list[SeenTransaction]:
-        found = self._broker.ask("GET", PATH, **given)["transactions"]
+    def _find(
+        self, given: Mapping[str, object], method: str = "transactions"
+    ) -> list[SeenTransaction]:
+        found = self._broker.command(method, "GET", PATH, **given)["transactions"]
         return [_seen(each) for each in found]
 
 

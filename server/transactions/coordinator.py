@@ -76,7 +76,7 @@ class TransactionCoordinator:
             self.counts, log,
         )  # fmt: skip
         self.shards: Shards[TransactionShard] = Shards(topic, metadata)
-        self.leadership = Leadership(topic, self.shards, self._make_shard, clock, log)
+        self.leadership = Leadership(topic, self.shards, self._make_shard, clock, produces, log)
         self._timers: dict[str, Timer] = {}
 
     @cached_property

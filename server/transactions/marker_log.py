@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Iterable
 from functools import partial
 from typing import NamedTuple
 
+from barnabas.server.coordinators.writer import ALL_REPLICAS, outcome
 from barnabas.server.core.awaiting import given
 from barnabas.server.core.clock import Clock
 from barnabas.server.core.delayed import Deferred, Delayed
@@ -37,7 +38,6 @@ from barnabas.wire.messages.write_txn_markers import (
     WriteTxnMarkersResponse,
 )
 
-ALL_REPLICAS = -1
 Flush = Callable[[ManagedLog, Callable[[], object]], object]
 EndOffsets = Callable[[int, Iterable[int], bool], object]
 """Told the producer, partitions of __consumer_offsets and whether its offsets take effect."""
@@ -186,11 +186,8 @@ class LocalMarkers:
 
     def _settle(self, appended: _Appended, answer: _Answer) -> None:
         marker, partition, end = appended
-        if not partition.is_leader:
-            code = ErrorCode.NOT_LEADER_OR_FOLLOWER
-        elif not partition.is_settled(end, ALL_REPLICAS):
-            code = ErrorCode.REQUEST_TIMED_OUT
-        else:
+        code = outcome(partition, end, ALL_REPLICAS)
+        if code is ErrorCode.NONE:
             code = self._take_effect(marker, partition)
         answer.tell(marker, partition.topic, partition.index, code)
         answer.settled()

@@ -46,6 +46,15 @@ DIFFERENCES = (
     Difference(
         ApiKey.SASL_AUTHENTICATE, None, r"error_code|error_message|auth_bytes", "no SASL yet"
     ),
+    *(
+        Difference(key, None, r".*", "the golden brokers had an authorizer, SASL and quotas")
+        for key in (
+            ApiKey.DESCRIBE_ACLS, ApiKey.CREATE_ACLS, ApiKey.DELETE_ACLS,
+            ApiKey.CREATE_DELEGATION_TOKEN, ApiKey.DESCRIBE_DELEGATION_TOKEN,
+            ApiKey.DESCRIBE_CLIENT_QUOTAS, ApiKey.ALTER_CLIENT_QUOTAS,
+            ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
+        )
+    ),
     Difference(
         ApiKey.FIND_COORDINATOR, None, r"error_code|error_message|node_id",
         "Kafka answers COORDINATOR_NOT_AVAILABLE until its topic is there; we wait for it",

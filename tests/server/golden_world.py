@@ -27,6 +27,7 @@ from tests.server.records import Producer, make_batch, produce
 
 PARTITIONS = {"w1": 2, "pk": 4, "t1": 3, "__consumer_offsets": 4, "__transaction_state": 2}
 BROKER_ID = 1
+OTHER_ID = 2
 
 
 class World:
@@ -106,6 +107,10 @@ def _fetch(world: World, request: Any, answer: Any) -> None:
         for part in topic.partitions:
             start = 19 if part.error_code else max(0, part.log_start_offset)
             world.fill(name, part.partition_index, max(start, part.high_watermark), start)
+    if request.replica_id == BROKER_ID:  # who led was another
+        request.replica_id = OTHER_ID
+    if request.replica_state is not None and request.replica_state.replica_id == BROKER_ID:
+        request.replica_state.replica_id = OTHER_ID
     for asked in request.topics:
         for question in asked.partitions:
             if question.current_leader_epoch >= 0:
@@ -188,6 +193,13 @@ def _elect_leaders(world: World, request: Any, answer: Any) -> None:
         world.topic(topic.topic)
 
 
+def _alter_partition_reassignments(world: World, request: Any, answer: Any) -> None:
+    """Partitions that move are there."""
+    for topic in answer.responses:
+        if any(each.error_code == 0 for each in topic.partitions):
+            world.topic(topic.name, 1 + max(each.partition_index for each in topic.partitions))
+
+
 def _describe_producers(world: World, request: Any, answer: Any) -> None:
     now_ms = int(time.time() * 1000)
     for topic in answer.topics:
@@ -231,6 +243,7 @@ STEPS: dict[ApiKey, Callable[[World, Any, Any], None]] = {
     ApiKey.INCREMENTAL_ALTER_CONFIGS: _all_named,
     ApiKey.DESCRIBE_LOG_DIRS: _describe_log_dirs,
     ApiKey.ELECT_LEADERS: _elect_leaders,
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: _alter_partition_reassignments,
     ApiKey.DESCRIBE_PRODUCERS: _describe_producers,
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: _metadata,
     ApiKey.OFFSET_FOR_LEADER_EPOCH: _offset_for_leader_epoch,

@@ -83,6 +83,92 @@ def _list_offsets(world: World) -> Values:
     return {"replica_id": -1, "topics": [{"name": world.topic, "partitions": [asked]}]}
 
 
+def _of_controller(world: World) -> Values:
+    """What every controller says of itself; as new as the newest that has been heard of."""
+    control = world.broker.server.control
+    return {"controller_id": 0, "controller_epoch": control.controller_epoch, "broker_epoch": -1}
+
+
+def _leader_and_isr(world: World) -> Values:
+    state = {
+        "topic_name": world.topic, "partition_index": 1, "controller_epoch": 1, "leader": 7,
+        "leader_epoch": 1, "isr": [0], "partition_epoch": 1, "replicas": [0, 7],
+        "adding_replicas": [0], "removing_replicas": [7], "is_new": False,
+        "leader_recovery_state": 0,
+    }  # fmt: skip
+    topic = {"topic_name": world.topic, "topic_id": world.topic_id, "partition_states": [state]}
+    return {
+        **_of_controller(world),
+        "type": 0,
+        "ungrouped_partition_states": [state],
+        "topic_states": [topic],
+        "live_leaders": [{"broker_id": 7, "host_name": "h", "port": 1}],
+    }
+
+
+def _update_metadata(world: World) -> Values:
+    state = {
+        "topic_name": world.topic, "partition_index": 1, "controller_epoch": 1, "leader": 0,
+        "leader_epoch": 1, "isr": [0], "zk_version": 1, "replicas": [0, 7],
+        "offline_replicas": [7],
+    }  # fmt: skip
+    topic = {"topic_name": world.topic, "topic_id": world.topic_id, "partition_states": [state]}
+    endpoint = {"port": 1, "host": "h", "listener": "PLAINTEXT", "security_protocol": 0}
+    broker = {"id": 7, "v0_host": "h", "v0_port": 1, "endpoints": [endpoint], "rack": "r"}
+    return {
+        **_of_controller(world),
+        "type": 0,
+        "ungrouped_partition_states": [state],
+        "topic_states": [topic],
+        "live_brokers": [broker],
+    }
+
+
+def _alter_partition(world: World) -> Values:
+    state = {
+        "partition_index": 1, "leader_epoch": 0, "new_isr": [world.broker_id],
+        "new_isr_with_epochs": [{"broker_id": world.broker_id, "broker_epoch": -1}],
+        "leader_recovery_state": 0, "partition_epoch": 0,
+    }  # fmt: skip
+    topic = {"topic_name": world.topic, "topic_id": world.topic_id, "partitions": [state]}
+    epoch = world.broker.server.membership.broker_epoch
+    return {"broker_id": world.broker_id, "broker_epoch": epoch, "topics": [topic]}
+
+
+def _stop_replica(world: World) -> Values:
+    stopped = {"partition_index": 1, "leader_epoch": 1, "delete_partition": True}
+    return {
+        **_of_controller(world),
+        "delete_partitions": True,
+        "ungrouped_partitions": [{"topic_name": world.topic, "partition_index": 1}],
+        "topics": [{"name": world.topic, "partition_indexes": [1]}],
+        "topic_states": [{"topic_name": world.topic, "partition_states": [stopped]}],
+    }
+
+
+def _controlled_shutdown(world: World) -> Values:
+    """Of a broker that nobody has heard of: the one that there is would lead no more."""
+    return {"broker_id": 7, "broker_epoch": -1}
+
+
+def _alter_partition_reassignments(world: World) -> Values:
+    partition = {"partition_index": 0, "replicas": [world.broker_id]}
+    return {
+        "timeout_ms": 1000,
+        "allow_replication_factor_change": True,
+        "topics": [{"name": world.topic, "partitions": [partition]}],
+    }
+
+
+def _allocate_producer_ids(world: World) -> Values:
+    server = world.broker.server
+    return {"broker_id": world.broker_id, "broker_epoch": server.membership.broker_epoch}
+
+
+def _list_partition_reassignments(world: World) -> Values:
+    return {"timeout_ms": 1000, "topics": [{"name": world.topic, "partition_indexes": [0]}]}
+
+
 def _offset_commit(world: World) -> Values:
     offset = {"partition_index": 0, "committed_offset": 1, "committed_metadata": "m"}
     topic = {"name": world.topic, "topic_id": world.topic_id, "partitions": [offset]}
@@ -229,6 +315,11 @@ SENSIBLE: dict[ApiKey, Callable[[World], Values]] = {
     ApiKey.FETCH: _fetch,
     ApiKey.LIST_OFFSETS: _list_offsets,
     ApiKey.METADATA: lambda world: {"topics": [{"name": world.topic}]},
+    ApiKey.LEADER_AND_ISR: _leader_and_isr,
+    ApiKey.STOP_REPLICA: _stop_replica,
+    ApiKey.CONTROLLED_SHUTDOWN: _controlled_shutdown,
+    ApiKey.UPDATE_METADATA: _update_metadata,
+    ApiKey.ALTER_PARTITION: _alter_partition,
     ApiKey.OFFSET_COMMIT: _offset_commit,
     ApiKey.OFFSET_FETCH: _offset_fetch,
     ApiKey.FIND_COORDINATOR: lambda world: {"key": "g", "coordinator_keys": ["g"]},
@@ -279,6 +370,8 @@ SENSIBLE: dict[ApiKey, Callable[[World], Values]] = {
     ApiKey.INCREMENTAL_ALTER_CONFIGS: lambda world: _configs(
         world, name="max.message.bytes", value="99999", config_operation=0
     ),
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: _alter_partition_reassignments,
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: _list_partition_reassignments,
     ApiKey.OFFSET_DELETE: _offset_delete,
     ApiKey.UPDATE_FEATURES: lambda world: {
         "feature_updates": [{"feature": "transaction.version", "max_version_level": 2}]
@@ -298,8 +391,78 @@ SENSIBLE: dict[ApiKey, Callable[[World], Values]] = {
             }
         ]
     },
+    ApiKey.ALLOCATE_PRODUCER_IDS: _allocate_producer_ids,
     ApiKey.CONSUMER_GROUP_DESCRIBE: lambda world: {"group_ids": ["g"]},
     ApiKey.LIST_CONFIG_RESOURCES: lambda world: {"resource_types": [2]},
+    ApiKey.DESCRIBE_ACLS: lambda world: {
+        "resource_type_filter": 2,
+        "resource_name_filter": world.topic,
+        "principal_filter": "User:a",
+        "host_filter": "*",
+        "operation": 3,
+        "permission_type": 3,
+    },
+    ApiKey.CREATE_ACLS: lambda world: {
+        "creations": [
+            {
+                "resource_type": 2,
+                "resource_name": world.topic,
+                "principal": "User:a",
+                "host": "*",
+                "operation": 3,
+                "permission_type": 3,
+            }
+        ]
+    },
+    ApiKey.DELETE_ACLS: lambda world: {
+        "filters": [
+            {
+                "resource_type_filter": 2,
+                "resource_name_filter": world.topic,
+                "principal_filter": "User:a",
+                "host_filter": "*",
+                "operation": 3,
+                "permission_type": 3,
+            }
+        ]
+    },
+    ApiKey.CREATE_DELEGATION_TOKEN: lambda world: {
+        "owner_principal_type": "User",
+        "owner_principal_name": "a",
+        "renewers": [{"principal_type": "User", "principal_name": "b"}],
+        "max_lifetime_ms": 1000,
+    },
+    ApiKey.RENEW_DELEGATION_TOKEN: lambda world: {"hmac": b"h", "renew_period_ms": 1000},
+    ApiKey.EXPIRE_DELEGATION_TOKEN: lambda world: {"hmac": b"h", "expiry_time_period_ms": 1000},
+    ApiKey.DESCRIBE_DELEGATION_TOKEN: lambda world: {
+        "owners": [{"principal_type": "User", "principal_name": "a"}]
+    },
+    ApiKey.DESCRIBE_CLIENT_QUOTAS: lambda world: {
+        "components": [{"entity_type": "user", "match_type": 0, "match": "a"}],
+        "strict": False,
+    },
+    ApiKey.ALTER_CLIENT_QUOTAS: lambda world: {
+        "entries": [
+            {
+                "entity": [{"entity_type": "user", "entity_name": "a"}],
+                "ops": [{"key": "producer_byte_rate", "value": 1.0, "remove": False}],
+            }
+        ],
+        "validate_only": False,
+    },
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: lambda world: {"users": [{"name": "a"}]},
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: lambda world: {
+        "deletions": [{"name": "a", "mechanism": 1}],
+        "upsertions": [
+            {
+                "name": "b",
+                "mechanism": 1,
+                "iterations": 4096,
+                "salt": b"s",
+                "salted_password": b"p",
+            }
+        ],
+    },
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: lambda world: {
         "topics": [{"name": world.topic}],
         "response_partition_limit": 5,

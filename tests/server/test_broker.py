@@ -81,9 +81,9 @@ def test_a_start_that_failed_leaves_the_logs_as_clean_as_it_found_them(tmp_path:
         start(tmp_path, listeners=f"PLAINTEXT://127.0.0.1:{taken.getsockname()[1]}")
     assert marker.exists()
     (tmp_path / "meta.properties").write_text("version=0\nbroker.id=7\n")
-    start(tmp_path)
+    start(tmp_path, broker_id="8")
     marker.unlink()
-    start(tmp_path)
+    start(tmp_path, broker_id="8")
     assert not marker.exists()
 
 

@@ -113,5 +113,5 @@ def test_the_date_is_what_was_set(jumped: Broker) -> None:
     jumped.clock.jump(-5_000)
     assert -5_000 <= jumped.clock.now_ms() - before_ms < 0
     for wrong in ("a fortnight", "-1000 weeks 100000 weeks", 1e300):
-        with pytest.raises(ValueError, match="POST /control/clock/jump: "):
+        with pytest.raises(ValueError, match=r"^clock.jump: "):
             jumped.clock.jump(wrong)

@@ -29,6 +29,7 @@ class Server:
     def __init__(self, loop: asyncio.AbstractEventLoop, sock: socket.socket) -> None:
         self.seen: list[bytes] = []
         self.parked: list[Connection] = []
+        self.has_acted = False
         self.read_ahead = ReadAhead()
         self.request_memory: RequestMemory | None = None
         self.connection = Connection(

@@ -31,11 +31,30 @@ from tests.server.sensible_requests import (
 TEXTS = ["", ".", "_", "x" * 249, "x" * 250, "é" * 16_383, "\0\n\u2028"]
 
 
+CONTROL = {
+    ApiKey.LEADER_AND_ISR, ApiKey.STOP_REPLICA, ApiKey.UPDATE_METADATA, ApiKey.CONTROLLED_SHUTDOWN,
+}  # fmt: skip
+SETTINGS = {
+    "produce.validation": "fast",
+    "group.min.session.timeout.ms": SESSION_MS,
+    "log.retention.ms": -1,
+}
+
+
 @pytest.fixture(scope="module")
-def world() -> Iterator[World]:
-    """A broker that everything is asked of."""
-    settings = {"produce.validation": "fast", "group.min.session.timeout.ms": SESSION_MS}
-    with Broker({**settings, "log.retention.ms": -1}) as broker:
+def common_world() -> Iterator[World]:
+    """A broker that everything is asked of that clients ask."""
+    with Broker(SETTINGS) as broker:
+        yield World(broker)
+
+
+@pytest.fixture
+def world(common_world: World, key: ApiKey) -> Iterator[World]:
+    """That, or for what controllers say, which is believed, one of its own."""
+    if key not in CONTROL:
+        yield common_world
+        return
+    with Broker(SETTINGS) as broker:
         yield World(broker)
 
 

@@ -50,10 +50,19 @@ AT_ONCE = {
     "FETCH v18 forgotten_topics_data.partitions",
     "CREATE_TOPICS v7 topics.assignments",
     "CREATE_TOPICS v7 topics.assignments.broker_ids",
+    "ALTER_PARTITION_REASSIGNMENTS v1 topics.partitions.replicas",
     "CREATE_PARTITIONS v3 topics.assignments",
     "CREATE_PARTITIONS v3 topics.assignments.broker_ids",
     "DESCRIBE_LOG_DIRS v5 topics.partitions",
     "LIST_CONFIG_RESOURCES v1 resource_types",
+    *(
+        f"LEADER_AND_ISR v7 topic_states.partition_states.{replicas}"
+        for replicas in ("isr", "replicas", "adding_replicas", "removing_replicas")
+    ),
+    *(
+        f"UPDATE_METADATA v8 topic_states.partition_states.{replicas}"
+        for replicas in ("isr", "replicas", "offline_replicas")
+    ),
     "LIST_TRANSACTIONS v2 producer_id_filters",
 }
 LARGE = [each for api in HANDLERS for each in large_requests(api, ELEMENTS)]
@@ -70,6 +79,8 @@ def broker() -> Iterator[Broker]:
 def test_every_api_that_takes_many_of_something_is_here() -> None:
     alone = {"HEARTBEAT", "SASL_HANDSHAKE", "API_VERSIONS", "INIT_PRODUCER_ID"}
     alone |= {"SASL_AUTHENTICATE", "DESCRIBE_CLUSTER", "ADD_OFFSETS_TO_TXN", "END_TXN"}
+    alone |= {"CONTROLLED_SHUTDOWN", "ALLOCATE_PRODUCER_IDS"}
+    alone |= {"DESCRIBE_ACLS", "RENEW_DELEGATION_TOKEN", "EXPIRE_DELEGATION_TOKEN"}
     assert {api.name for api in HANDLERS} - {each.api.name for each in LARGE} == alone
 
 
@@ -99,16 +110,22 @@ def test_a_produce_that_is_refused_as_a_whole_is_refused_in_as_many_turns(
 
 
 @pytest.mark.parametrize("api", ["PRODUCE", "FETCH", "LIST_OFFSETS", "METADATA", "OFFSET_FETCH"])
-def test_a_small_request_overtakes_a_large_one(broker: Broker, api: str) -> None:
+def test_a_small_request_overtakes_a_large_one(
+    broker: Broker, api: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The large one is held when its first turn is over: the small one needs no other's turn."""
     large = next(large_requests(ApiKey[api], 19_900))
-    turns = broker.server.turns
-    answered = broker.requests
+    turns, answered = broker.server.turns, broker.requests
+    grant = turns._grant
     with RawClient(broker.port, timeout_s=60) as client, RawClient(broker.port, "small") as small:
         before = turns.interruptions
+        monkeypatch.setattr(turns, "_grant", lambda: None)
         client.send(large.request, large.version)
         while broker.call(lambda: turns.interruptions) == before:
-            pass  # until it has begun
+            pass  # until it is held
         small.call(ApiVersionsRequest(), 0)
+        monkeypatch.setattr(turns, "_grant", grant)
+        broker.call(grant)
         client.receive()
     order = [seen.api.name for seen in list(answered)[-2:]]
     assert order == ["API_VERSIONS", api]

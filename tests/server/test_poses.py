@@ -2,6 +2,7 @@
 
 from barnabas.server.handlers import HANDLERS, Versions
 from barnabas.server.poses import POSES, served_versions
+from barnabas.server.settings.checks import KNOWN_RELEASES
 from barnabas.server.testing.broker import Broker
 from barnabas.wire.api import ApiKey, request_class
 from barnabas.wire.messages.api_versions import ApiVersionsRequest
@@ -51,3 +52,7 @@ def test_every_range_is_one_the_messages_have() -> None:
     for ranges in POSES.values():
         for key, (first, last) in ranges.items():
             assert {first, last} <= set(request_class(key).VERSIONS)
+
+
+def test_settings_name_the_releases_that_are_known() -> None:
+    assert tuple(POSES) == KNOWN_RELEASES

@@ -22,6 +22,11 @@ from barnabas.wire.errors import Malformed, ProtocolError
 from barnabas.wire.messages.api_versions import ApiVersionsRequest
 from barnabas.wire.messages.metadata import MetadataRequest
 from barnabas.wire.messages.produce import ProduceRequest
+from barnabas.wire.messages.update_metadata import (
+    UpdateMetadataPartitionState,
+    UpdateMetadataRequest,
+    UpdateMetadataTopicState,
+)
 from barnabas.wire.primitives import Fixed, UuidCodec
 from barnabas.wire.schema import EMPTY_LIST, Field
 from barnabas.wire.strings import RecordsCodec, StringCodec
@@ -192,6 +197,19 @@ def test_in_steps_it_is_fewer() -> None:
     more = (most + 1).to_bytes(4, "big") + b"\x00\x00" * (most + 1)
     with pytest.raises(Malformed, match=over_budget(most)):
         finished(bound.decode_in_steps(memoryview(more), 0))
+
+
+def test_what_controllers_say_may_be_longer_in_steps_too() -> None:
+    bound = UpdateMetadataRequest.at(8)
+    isr = list(range(MAX_ELEMENTS_IN_STEPS))
+    state = UpdateMetadataPartitionState(
+        partition_index=0, controller_epoch=0, leader=0, leader_epoch=0, zk_version=0,
+        isr=isr, replicas=isr,
+    )  # fmt: skip
+    topic = UpdateMetadataTopicState(topic_name="t", partition_states=[state])
+    said = UpdateMetadataRequest(controller_id=0, controller_epoch=0, topic_states=[topic])
+    data = memoryview(bound.build(said))
+    assert finished(bound.decode_in_steps(data, 0)).value == said
 
 
 def test_all_arrays_of_a_frame_count_together() -> None:

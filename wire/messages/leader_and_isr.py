@@ -2,6 +2,7 @@
 
 from barnabas.wire.api import ApiKey
 from barnabas.wire.arrays import Array
+from barnabas.wire.compiler import MAX_ELEMENTS
 from barnabas.wire.primitives import UUID, Boolean, Int8, Int16, Int32, Int64
 from barnabas.wire.schema import Message, Struct, field, message, struct
 from barnabas.wire.strings import String
@@ -49,7 +50,7 @@ class LeaderAndIsrLiveLeader(Struct):
     port: int = field(Int32)
 
 
-@message(ApiKey.LEADER_AND_ISR, versions=(0, 7), flexible=4)
+@message(ApiKey.LEADER_AND_ISR, versions=(0, 7), flexible=4, most_elements=MAX_ELEMENTS)
 class LeaderAndIsrRequest(Message):
     """Make a broker leader or follower of partitions."""
 

@@ -2,6 +2,7 @@
 
 from barnabas.wire.api import ApiKey
 from barnabas.wire.arrays import Array
+from barnabas.wire.compiler import MAX_ELEMENTS
 from barnabas.wire.primitives import Boolean, Int16, Int32, Int64
 from barnabas.wire.schema import Message, Struct, field, message, struct
 from barnabas.wire.strings import String
@@ -40,7 +41,7 @@ class StopReplicaTopicState(Struct):
     )
 
 
-@message(ApiKey.STOP_REPLICA, versions=(0, 4), flexible=2)
+@message(ApiKey.STOP_REPLICA, versions=(0, 4), flexible=2, most_elements=MAX_ELEMENTS)
 class StopReplicaRequest(Message):
     """Make a broker stop, and perhaps delete, replicas."""
 

@@ -2,6 +2,7 @@
 
 from barnabas.wire.api import ApiKey
 from barnabas.wire.arrays import Array
+from barnabas.wire.compiler import MAX_ELEMENTS
 from barnabas.wire.primitives import UUID, Boolean, Int8, Int16, Int32, Int64
 from barnabas.wire.schema import Message, Struct, field, message, struct
 from barnabas.wire.strings import String
@@ -57,7 +58,7 @@ class UpdateMetadataBroker(Struct):
     rack: str | None = field(String, since=2, nullable=0, ignorable=True, default="")
 
 
-@message(ApiKey.UPDATE_METADATA, versions=(0, 8), flexible=6)
+@message(ApiKey.UPDATE_METADATA, versions=(0, 8), flexible=6, most_elements=MAX_ELEMENTS)
 class UpdateMetadataRequest(Message):
     """Tell a broker about all brokers and partitions."""
 

@@ -1,7 +1,8 @@
-"""How the bytes of keys, values and header values are shown."""
+"""How the bytes of keys, values and header values are shown, and the times of records."""
 
 import json
 from base64 import b64encode
+from datetime import UTC, datetime
 from enum import StrEnum
 
 
@@ -39,11 +40,28 @@ def formatted(data: bytes | None, how: Format) -> object:
             return _as_text(data)
 
 
-def _as_json(data: bytes) -> object:
+def time_text(timestamp_ms: int) -> str:
+    """A timestamp in UTC; a dash for none, the number where it is no date."""
+    if timestamp_ms == -1:
+        return "-"
     try:
-        return json.loads(data)
-    except ValueError:
+        moment = datetime.fromtimestamp(timestamp_ms // 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return f"{timestamp_ms} ms"
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{timestamp_ms % 1000:03}Z"
+
+
+def _as_json(data: bytes) -> object:
+    """What it says, unless that cannot be printed: half of a surrogate pair, a nest too deep.
+
+    A row holds it three brackets deep, and has fewer frames beneath it than this has.
+    """
+    try:
+        found = json.loads(data)
+        json.dumps([[[found]]], ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
         return _as_text(data)
+    return found
 
 
 def _as_text(data: bytes) -> object:

@@ -1,10 +1,8 @@
 """A file system that cannot change anything: what storage's classes are given to look with."""
 
-import errno
 import os
-from typing import NoReturn
 
-from barnabas.storage.disk.fs import FileSystem
+from barnabas.storage.disk.read_only import read_only
 
 _KEPT_FLAGS = os.O_CLOEXEC | os.O_DIRECTORY
 
@@ -14,21 +12,4 @@ def open_to_read(path: str, flags: int, mode: int) -> int:
     return os.open(path, os.O_RDONLY | flags & _KEPT_FLAGS)
 
 
-def _refuse(*_: object) -> NoReturn:
-    raise OSError(errno.EROFS, "opened for looking only")
-
-
-READ_ONLY = FileSystem(
-    open=open_to_read,
-    write=_refuse,
-    writev=_refuse,
-    pwrite=_refuse,
-    fsync=_refuse,
-    ftruncate=_refuse,
-    rename=_refuse,
-    link=_refuse,
-    unlink=_refuse,
-    make_directory=_refuse,
-    remove_directory=_refuse,
-    set_times=_refuse,
-)
+READ_ONLY = read_only(open_to_read, "opened for looking only")

@@ -2,12 +2,10 @@
 
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import NamedTuple
 
+from barnabas.server.cli.log_tools.formats import time_text
 from barnabas.server.cli.log_tools.segment_rows import Row
-
-NOTHING = "-"
 
 
 class Line(NamedTuple):
@@ -21,17 +19,6 @@ def line_of(row: Row) -> Line:
     """One row as a line."""
     make = _MAKERS.get(row["type"])
     return Line(str(row)) if make is None else make(row)
-
-
-def time_text(timestamp_ms: int) -> str:
-    """A timestamp in UTC; a dash for none, the number where it is no date."""
-    if timestamp_ms == -1:
-        return NOTHING
-    try:
-        moment = datetime.fromtimestamp(timestamp_ms // 1000, UTC)
-    except (ValueError, OverflowError, OSError):
-        return f"{timestamp_ms} ms"
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{timestamp_ms % 1000:03}Z"
 
 
 def _batch(row: Row) -> Line:

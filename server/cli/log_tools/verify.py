@@ -16,8 +16,10 @@ from barnabas.server.cli.log_tools.problems import Problem, Problems, damaged
 from barnabas.server.cli.log_tools.read_only import READ_ONLY
 from barnabas.server.cli.log_tools.text import Line
 from barnabas.server.cli.log_tools.verify_partition import PartitionCheck
+from barnabas.server.cli.output import note
 from barnabas.storage.directory import checkpoints
 from barnabas.storage.directory.checkpoints import Offsets
+from barnabas.storage.directory.lock import is_held
 from barnabas.storage.directory.meta_properties import read_meta_properties
 from barnabas.storage.directory_names import TopicPartition, parse_name
 from barnabas.storage.errors import CorruptCheckpoint
@@ -26,6 +28,11 @@ from barnabas.storage.errors import CorruptCheckpoint
 def verify(path: Path, *, as_json: bool, shallow: bool) -> bool:
     """Check a directory and print what is wrong; True if nothing is. Raises BadPath, OSError."""
     check = DirectoryCheck(path, shallow=shallow)
+    if check.is_in_use():
+        note(
+            f"{path} is in use by a broker: what it is writing may be taken for damage;"
+            " stop it to be sure"
+        )
     count = 0
     if as_json:
         emit = emitter(as_json=True)
@@ -63,6 +70,10 @@ class DirectoryCheck:
                 raise BadPath(f"{path}: neither a partition's directory nor a data directory")
         self._checks: dict[TopicPartition | None, PartitionCheck] = {}
         self._starts: Offsets = {}
+
+    def is_in_use(self) -> bool:
+        """Whether a broker holds the data directory. Raises OSError."""
+        return is_held(READ_ONLY, str(self._top))
 
     def counts(self) -> dict[str, int]:
         """How much was looked at."""

@@ -93,6 +93,9 @@ class PartitionCheck:
                     )
 
     def _epochs_above_end(self) -> Problems:
+        for file in self._of(Kind.EPOCHS):
+            if self.batches and not file.path.stat().st_size:
+                yield Problem(file.name, "empty, though the log has records")
         if self._epochs and self._epochs[-1][1] > self.next_offset:
             epoch, start = self._epochs[-1]
             reason = f"epoch {epoch} begins at {start}, above the log's end {self.next_offset}"

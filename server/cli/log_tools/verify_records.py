@@ -1,7 +1,7 @@
 """Is a batch sound by itself: its CRC, its header, its records."""
 
 from barnabas.storage.batch.control_records import parse_control
-from barnabas.storage.batch.header import MAGIC_V2, BatchHeader, crc_is_valid
+from barnabas.storage.batch.header import MAGIC_V2, NO_TIMESTAMP, BatchHeader, crc_is_valid
 from barnabas.storage.batch.records import Record, decode_batch
 from barnabas.storage.errors import StorageError
 
@@ -34,8 +34,9 @@ def _records_problem(records: list[Record], header: BatchHeader) -> str | None:
 
 
 def _timestamp_problem(records: list[Record], header: BatchHeader) -> str | None:
+    """Kafka's validator begins at -1: where all records are from before 1970 that stays."""
     largest = max((record.timestamp for record in records), default=header.max_timestamp)
-    if largest != header.max_timestamp:
+    if header.max_timestamp not in (largest, max(largest, NO_TIMESTAMP)):
         return f"the header's max timestamp is {header.max_timestamp}, the records' {largest}"
     return None
 

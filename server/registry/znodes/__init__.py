@@ -1,4 +1,4 @@
-"""Znodes: the interface of a store of them, and the embedded store.
+"""Znodes: the interface of a store of them, the embedded store, and the one of Apache ZooKeeper.
 
 Knows ZooKeeper's rules for a tree, sessions and watches; nothing of brokers or topics.
 """

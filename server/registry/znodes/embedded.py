@@ -80,12 +80,24 @@ class EmbeddedStore:
             self._ensemble.watch_data(path, self.session_id, watch)
         return Znode(node.data, node.stat())
 
-    async def get_many(self, paths: Sequence[str]) -> list[Znode | None]:
-        """Read many znodes; None stands for a missing one."""
+    async def get_many(
+        self, paths: Sequence[str], watch: Watch | None = None
+    ) -> list[Znode | None]:
+        """Read many znodes and watch their data; None stands for a missing one."""
         self._require_connected(paths[0] if paths else ROOT)
-        nodes = self._ensemble.tree.nodes
-        found = (nodes.get(path) for path in paths)
-        return [None if node is None else Znode(node.data, node.stat()) for node in found]
+        found: list[Znode | None] = []
+        for path in paths:
+            node = self._ensemble.tree.find(path)
+            if node is not None and watch is not None:
+                self._ensemble.watch_data(path, self.session_id, watch)
+            found.append(None if node is None else Znode(node.data, node.stat()))
+        return found
+
+    async def exists_many(
+        self, paths: Sequence[str], watch: Watch | None = None
+    ) -> list[Stat | None]:
+        """Read many stats and watch each znode's data, or its creation when it is missing."""
+        return [await self.exists(path, watch) for path in paths]
 
     async def exists(self, path: str, watch: Watch | None = None) -> Stat | None:
         """Read the stat and watch the znode's data, or its creation when it is missing."""
@@ -132,12 +144,13 @@ class EmbeddedStore:
         self.close_now()
 
     def close_now(self) -> None:
-        """End the session; needs no event loop."""
+        """End the session; needs no event loop. One that is suspended goes on to its timeout."""
         if self.state is SessionState.CLOSED:
             return
+        says_goodbye = self.state is SessionState.ESTABLISHED
         self._missed.clear()
         self._enter(SessionState.CLOSED)
-        if self._ensemble.is_live(self.session_id):
+        if says_goodbye and self._ensemble.is_live(self.session_id):
             self._ensemble.end_session(self.session_id)
 
     def suspend(self) -> None:

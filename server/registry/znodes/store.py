@@ -2,15 +2,15 @@
 
 `ZnodeStore` is one ZooKeeper session: a tree of znodes, versions, ephemerals, one-shot
 watches and atomic transactions, with ZooKeeper's semantics. Two stores implement it, the
-embedded one (`embedded.py`) and the one that talks to Apache ZooKeeper; the contract suite in
-tests/server/registry/test_contract.py runs over both.
+embedded one (`embedded.py`) and the one that talks to Apache ZooKeeper (`zookeeper.py`); the
+contract suite, tests/server/registry/test_contract.py, runs over both.
 
 Why coroutines. ZooKeeper answers over the network, so a blocking interface would stop the
 broker's one event loop, and a callback interface would turn every read-decide-write of the
 controller inside out. Methods are therefore `async def`; a store that has the answer at hand
 returns without suspending, and such an await costs about 0.1 µs. Work in bulk does not pay per
-call: `pipeline` sends many transactions at once and `get_many` reads many znodes at once, one
-network round trip or one journal write for all.
+call: `pipeline` sends many transactions at once, `get_many` and `exists_many` read many znodes at
+once, one network round trip or one journal write for all.
 
 Rules every store keeps:
 * A write has returned when it survives a loss of power, if the store keeps anything at all.
@@ -19,8 +19,8 @@ Rules every store keeps:
 * Callbacks run on the event loop, are plain functions, must not block and should only hand the
   event on. A watch fires once, after the change, in the order of the changes, and before any
   later read of the same session can show the change.
-* A write that ends in `ConnectionLoss` may or may not have happened. After `SessionExpired` all
-  ephemerals and watches of the old session are gone.
+* A write that ends in `ConnectionLoss` or `SessionExpired` may or may not have happened. After a
+  lost session all its ephemerals and watches are gone.
 """
 
 import enum
@@ -70,7 +70,7 @@ class BadArguments(ZnodeError):
 
 
 class SessionExpired(ZnodeError):
-    """The session is over; its ephemerals and watches are gone."""
+    """The session is over, its ephemerals and watches are gone; a write may have happened."""
 
 
 class ConnectionLoss(ZnodeError):
@@ -78,7 +78,11 @@ class ConnectionLoss(ZnodeError):
 
 
 class StoreFailed(ZnodeError):
-    """The store could not write its journal; the change did not happen."""
+    """The store has a trouble of its own, as a journal that cannot be written; nothing happened."""
+
+
+class NotPermitted(ZnodeError):
+    """The znode's ACL does not allow this session to do that."""
 
 
 class Stat(NamedTuple):
@@ -203,8 +207,15 @@ class ZnodeStore(Protocol):
     async def get(self, path: str, watch: Watch | None = None) -> Znode:
         """Read a znode and watch its data; without the znode NoNode, and no watch is left."""
 
-    async def get_many(self, paths: Sequence[str]) -> list[Znode | None]:
-        """Read many znodes; None stands for a missing one."""
+    async def get_many(
+        self, paths: Sequence[str], watch: Watch | None = None
+    ) -> list[Znode | None]:
+        """Read many znodes and watch their data; None stands for a missing one, without a watch."""
+
+    async def exists_many(
+        self, paths: Sequence[str], watch: Watch | None = None
+    ) -> list[Stat | None]:
+        """Read many stats and watch each znode's data, or its creation when it is missing."""
 
     async def exists(self, path: str, watch: Watch | None = None) -> Stat | None:
         """Read the stat and watch the znode's data, or its creation when it is missing."""
@@ -230,4 +241,10 @@ class ZnodeStore(Protocol):
         """
 
     async def close(self) -> None:
-        """End the session: its ephemerals and watches go at once."""
+        """End the session: its ephemerals and watches go at once, if it can say goodbye."""
+
+    def suspend(self) -> None:
+        """Lose the connection, for tests; the session goes on until its timeout."""
+
+    def resume(self) -> None:
+        """Find the connection again: hear what was missed, or that the session is over."""

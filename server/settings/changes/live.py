@@ -52,6 +52,8 @@ class LiveSettings:
         self._all_logs = all_logs
         self._clock = clock
         self._log = log
+        self.on_topic_changed: Callable[[str], object] = lambda topic: None
+        """Hears of a topic whose settings are others now."""
         self._pass: asyncio.Task[None] | None = None
         self._is_stopped = False
         self._watch_is_lost = False
@@ -149,6 +151,7 @@ class LiveSettings:
         config = await self._topic_settings.read(name)
         for log in self._logs_of(name) or ():
             log.update_config(config)
+        self.on_topic_changed(name)
         self._log.info("a topic's settings changed", topic=name)
 
     async def _apply_broker(self, broker_id: int | None) -> None:

@@ -30,6 +30,10 @@ class TopicSettings:
         """The settings of a topic's logs."""
         return self._over_broker(topic, await self._stored.read(topic_path(topic)))
 
+    async def is_unclean_allowed(self, topic: str) -> bool:
+        """Whether a replica that is not in sync may lead it when no other is left."""
+        return (await self.read(topic)).unclean_leader_election_enable
+
     async def read_all(self) -> Callable[[str], LogConfig]:
         """The settings of every topic's logs, to be asked for by the topic's name."""
         stored = await self._stored.read_all(TOPICS)

@@ -1,7 +1,14 @@
 """Commands run in this process against the file's broker."""
 
+import fcntl
 import json
-from collections.abc import Callable
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import pytest
@@ -9,6 +16,7 @@ from click.testing import CliRunner
 
 from barnabas.server.cli.main import main
 from barnabas.server.testing.broker import Broker
+from tests.server.cli.processes import Command
 
 
 class Outcome(NamedTuple):
@@ -46,3 +54,48 @@ def run_at(bootstrap: str) -> Run:
         return Outcome(result.exit_code, result.stdout, result.stderr)
 
     return invoke
+
+
+def run_apart(bootstrap: str) -> Run:
+    """The same in another process, for commands whose client leaves sockets open."""
+
+    def invoke(*arguments: str, stdin: str = "") -> Outcome:
+        result = subprocess.run(
+            [sys.executable, "-m", "barnabas", *arguments], input=stdin, capture_output=True,
+            text=True, timeout=120, env={**os.environ, "BARNABAS_BOOTSTRAP": bootstrap},
+        )  # fmt: skip
+        return Outcome(result.returncode, result.stdout, result.stderr)
+
+    return invoke
+
+
+@pytest.fixture
+def commands() -> Iterator[list[Command]]:
+    made: list[Command] = []
+    yield made
+    for command in made:
+        command.process.kill()
+        command.process.wait()
+        assert command.process.stdin is not None
+        command.process.stdin.close()
+
+
+def on_a_terminal(width: int, command: list[str], **environment: str) -> str:
+    """What a command prints that has nothing but a terminal, colours included; it must succeed."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
+    surroundings = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES")}
+    process = subprocess.Popen(
+        command, env=surroundings | {"TERM": "xterm-256color"} | environment,
+        stdin=theirs, stdout=theirs, stderr=theirs,
+    )  # fmt: skip
+    os.close(theirs)
+    printed = b""
+    with os.fdopen(ours, "rb", buffering=0) as terminal:
+        try:
+            while chunk := terminal.read(4096):
+                printed += chunk
+        except OSError:
+            pass  # the last writer has gone
+    assert process.wait(60) == 0, printed
+    return printed.decode()

@@ -52,3 +52,10 @@ def test_what_is_wrong_is_one_sentence(
     assert outcome.code == code
     assert words in outcome.stderr
     assert outcome.is_one_sentence()
+
+
+@pytest.mark.parametrize("kind", ["broker", "broker-logger"])
+def test_a_broker_that_is_not_there(run: Run, kind: str) -> None:
+    outcome = run("configs", "get", kind, "7")
+    assert outcome.code == 1
+    assert outcome.stderr == "barnabas: there is no broker 7; `barnabas cluster` lists them\n"

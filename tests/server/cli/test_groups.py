@@ -84,6 +84,8 @@ def test_a_group_with_a_member(run: Run, broker: Broker, topic: str) -> None:
         (("--to-time", "@1003001"), {0: 4, 1: 4}),
         (("--to-time", "1970-01-01T00:16:48Z"), {0: 8, 1: 8}),
         (("--to-time", "now"), {0: COUNT, 1: COUNT}),
+        (("--to-time", "1960-01-01"), {0: 0, 1: 0}),
+        (("--to-offset", "0"), {0: 0, 1: 0}),
         (("--to-offset", "7", "--topic", "read:1"), {0: 5, 1: 7}),
     ],
 )
@@ -166,3 +168,33 @@ def test_what_is_wrong_is_one_sentence(
     assert outcome.code == code
     assert words in outcome.stderr
     assert outcome.is_one_sentence()
+
+
+def test_the_summary_and_the_members(run: Run, broker: Broker, topic: str) -> None:
+    with member(broker, "seen", topic) as consumer:
+        consumer.commit(
+            offsets=[TopicPartition(topic, 0, 3), TopicPartition(topic, 1, 4)], asynchronous=False
+        )
+        (summary,) = run("groups", "describe", "seen", "--summary", "--json").rows
+        assert summary == {
+            "group": "seen", "type": "classic", "protocol": "consumer", "state": "Stable",
+            "assignor": "range", "coordinator": 0, "members": 1, "topics": 1, "lag": 13,
+        }  # fmt: skip
+        (row,) = run("groups", "describe", "seen", "--members", "--json").rows
+        assert (row["client"], row["partitions"]) == ("a-member", [f"{topic}:0", f"{topic}:1"])
+        refused = run("groups", "delete", "seen", "--topic", topic)
+        assert (refused.code, "not deleted: seen: " in refused.stderr) == (1, True)
+    (summary,) = run("groups", "describe", "seen", "--summary", "--json").rows
+    assert (summary["state"], summary["members"]) == ("Empty", 0)
+    assert run("groups", "describe", "seen", "--summary", "--members").code == 2
+
+
+def test_offsets_of_some_topics_are_deleted(run: Run, broker: Broker, topic: str) -> None:
+    committed(broker, "partly", topic, {0: 1, 1: 2})
+    gone = run("groups", "delete", "partly", "--topic", f"{topic}:1", "--json")
+    assert gone.rows == [{"group": "partly", "topic": topic, "partition": 1, "deleted": True}]
+    rows = run("groups", "describe", "partly", "--json").rows
+    assert [(row["partition"], row["committed"]) for row in rows] == [(0, 1)]
+    again = run("groups", "delete", "partly", "--topic", f"{topic}:1")
+    assert (again.code, "has committed nothing for" in again.stderr) == (1, True)
+    assert run("groups", "delete", "partly", "--topic", f"{topic}:x").code == 2

@@ -1,23 +1,25 @@
 """The `barnabas` command as a process: exit codes, pipes, signals, terminals, completion."""
 
-import fcntl
+import errno
 import os
 import pty
 import signal
 import socket
 import subprocess
 import sys
-import termios
 import time
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import IO
 
+import click
 import pytest
 
+from barnabas.server.cli.main import Barnabas
 from barnabas.server.network import outbox
 from barnabas.server.testing.broker import Broker
+from tests.server.cli.conftest import on_a_terminal
 from tests.server.raw_client import RawClient
 from tests.server.transaction_requests import Transactional, find_coordinator
 
@@ -45,27 +47,6 @@ def test_the_version_says_how_it_runs() -> None:
     assert told == f"barnabas {version('barnabas')}, {kind}\n"
 
 
-def on_a_terminal(*arguments: str, **environment: str) -> str:
-    """What a command prints when all that it has is a terminal."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, b"\x28\x00\x78\x00\x00\x00\x00\x00")
-    process = subprocess.Popen(
-        [*BARNABAS, *arguments],
-        env=os.environ | {"TERM": "xterm-256color"} | environment,
-        stdin=theirs, stdout=theirs, stderr=theirs,
-    )  # fmt: skip
-    os.close(theirs)
-    printed = b""
-    with os.fdopen(ours, "rb", buffering=0) as terminal:
-        try:
-            while chunk := terminal.read(4096):
-                printed += chunk
-        except OSError:
-            pass  # the last writer has gone
-    assert process.wait(60) == 0, printed
-    return printed.decode()
-
-
 def line_of(stream: IO[bytes] | None) -> bytes:
     assert stream is not None
     return stream.readline()
@@ -91,7 +72,7 @@ def test_nothing_is_imported_that_a_command_does_not_need() -> None:
         (("--bootstrp",), "no such option '--bootstrp'"),
         (("topics", "list", "--bootstrap", "nowhere:x"), "'nowhere:x' is not HOST:PORT"),
         (("topics", "list", "--client", "x"), "--client: 'x' is not NAME=VALUE"),
-        (("topics", "list", "--client", "sasl.mechanisn=PLAIN"), "sasl_mechanisn"),
+        (("topics", "list", "--client", "sasl.mechanisn=PLAIN"), "did you mean sasl.mechanism?"),
     ],
 )
 def test_bad_input_is_one_sentence(broker: Broker, arguments: tuple[str, ...], words: str) -> None:
@@ -100,6 +81,76 @@ def test_bad_input_is_one_sentence(broker: Broker, arguments: tuple[str, ...], w
     assert words in run.stderr
     assert run.stderr.count("\n") == 1
     assert run.stdout == ""
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("-h",), ("topics",), ("topics", "-h"), ("groups",), ("top", "-h")]
+)
+def test_help_is_laid_out(words: tuple[str, ...]) -> None:
+    run = barnabas(*words)
+    assert (run.returncode, run.stderr) == (0, "")
+    lines = run.stdout.splitlines()
+    assert lines[0].startswith("Usage: barnabas")
+    assert "Commands:" in lines or words[0] == "top"
+    assert "  -h, --help " in run.stdout and "\\b" not in run.stdout
+
+
+def test_a_full_disk_is_one_sentence(broker: Broker) -> None:
+    broker.create_topic("full")
+    for command in ("topics list --json", "consume full"):
+        barnabas("produce", "full", "--key", "k", broker=broker)
+        run = subprocess.run(
+            f"echo x | {sys.executable} -m barnabas produce full --json >/dev/null;"
+            f" {sys.executable} -m barnabas {command} >/dev/full",
+            env=os.environ | {"BARNABAS_BOOTSTRAP": broker.bootstrap_servers},
+            shell=True, capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+        assert run.returncode == 1
+        assert run.stderr == "barnabas: standard output: no space left on device\n"
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("words", ["", "--help", "--version", "topics", "topics list --help"])
+def test_a_full_disk_is_one_sentence_for_help_too(words: str, unbuffered: str) -> None:
+    run = subprocess.run(
+        f"{sys.executable} -m barnabas {words} >/dev/full",
+        env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
+        shell=True, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert (run.returncode, run.stderr) == (
+        1, "barnabas: standard output: no space left on device\n",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("filename", [None, "/data/lake/x"])
+def test_a_full_disk_that_is_not_the_standard_output_s_is_not_said_to_be(
+    filename: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Filling(Barnabas):
+        def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
+            return click.Command(cmd_name, callback=fill)
+
+    def fill() -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", filename)
+
+    filling = Filling()
+    filling.commands_by_name = {"fill": ("", "", "")}
+    with pytest.raises(SystemExit) as ended:
+        filling.main(["fill"])
+    where = f"{filename}: " if filename else ""
+    assert (ended.value.code, capsys.readouterr().err) == (
+        1, f"barnabas: {where}no space left on device\n",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("command", ["consume shut >&-", "topics list >&-", "produce shut <&-"])
+def test_a_stream_that_is_closed_is_no_traceback(broker: Broker, command: str) -> None:
+    barnabas("topics", "create", "shut", "--if-not-exists", broker=broker)
+    run = subprocess.run(
+        f"{sys.executable} -m barnabas {command}", shell=True, capture_output=True, text=True,
+        env=os.environ | {"BARNABAS_BOOTSTRAP": broker.bootstrap_servers}, timeout=60,
+    )  # fmt: skip
+    assert (run.returncode, "Traceback" in run.stderr, run.stdout) == (0, False, "")
 
 
 def test_nobody_listens() -> None:
@@ -117,9 +168,7 @@ def test_nobody_listens() -> None:
 def test_somebody_listens_and_says_nothing() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
-        started_s = time.monotonic()
         run = barnabas("cluster", "--bootstrap", address)
-        assert time.monotonic() - started_s < 5
     assert run.returncode == 1
     assert f"the broker at {address} does not answer" in run.stderr
     assert run.stderr.count("\n") == 1
@@ -173,8 +222,8 @@ def test_following_until_ctrl_c(broker: Broker) -> None:
 def test_colours_are_for_terminals_and_can_be_turned_off(broker: Broker) -> None:
     broker.create_topic("bright")
     arguments = ("topics", "list", "--bootstrap", broker.bootstrap_servers)
-    assert "\x1b[1;36mtopic" in on_a_terminal(*arguments)
-    plain = on_a_terminal(*arguments, NO_COLOR="1")
+    assert "\x1b[1;36mtopic" in on_a_terminal(120, [*BARNABAS, *arguments])
+    plain = on_a_terminal(120, [*BARNABAS, *arguments], NO_COLOR="1")
     assert "\x1b[1;36m" not in plain
     assert "36m" not in plain
     assert "bright" in plain
@@ -189,13 +238,42 @@ def test_completion_knows_commands_topics_and_transactional_ids(broker: Broker) 
             COMP_WORDS=" ".join(words), COMP_CWORD=str(len(words) - 1),
         ).stdout  # fmt: skip
 
-    assert complete("barnabas", "top") == "plain,topics\n"
+    assert complete("barnabas", "topi") == "plain,topics\n"
     assert complete("barnabas", "topics", "describe", "orders-") == "plain,orders-by-day\n"
+    assert "__" not in complete("barnabas", "topics", "describe", "")
     with RawClient(broker.port) as client:
         find_coordinator(client, "billing-1")
         Transactional(client, "billing-1").begin()
     assert complete("barnabas", "transactions", "describe", "bil") == "plain,billing-1\n"
     assert "_barnabas_completion" in barnabas("completion", "bash").stdout
+
+
+def test_completion_knows_settings_and_their_values(tmp_path: Path) -> None:
+    command, script = tmp_path / "barnabas", tmp_path / "complete.bash"
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m barnabas "$@"\n')
+    command.chmod(0o755)
+    script.write_text(
+        f'PATH="{tmp_path}:$PATH"\n'
+        'eval "$(barnabas completion bash)"\n'
+        "compopt() { :; }\n"
+        'COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))\n'
+        '_barnabas_completion barnabas; printf "%s\\n" "${COMPREPLY[@]}"\n'
+    )
+
+    def complete(*words: str) -> list[str]:
+        run = subprocess.run(
+            ["bash", str(script), "barnabas", *words], capture_output=True, text=True, timeout=60
+        )
+        assert run.returncode == 0, run.stderr
+        return run.stdout.split()
+
+    assert complete("configs", "set", "topic", "t", "cleanup") == ["cleanup.policy="]
+    values = ["compact", "delete", "compact,delete"]
+    assert complete("configs", "set", "topic", "t", "cleanup.policy", "=") == values
+    assert complete("configs", "set", "topic", "t", "cleanup.policy", "=", "de") == ["delete"]
+    assert complete("topics", "create", "t", "--set", "preallocate", "=", "t") == ["true"]
+    assert "unclean.leader.election.enable" in complete("configs", "get", "broker", "0", "unclean")
+    assert "retention.ms" in complete("topics", "alter", "t", "--unset", "retention.m")
 
 
 def test_start_names_its_address_first_and_says_what_to_try(tmp_path: Path) -> None:

@@ -113,3 +113,18 @@ def test_a_stop_that_the_registry_cannot_be_told_of_is_said_in_one_sentence(
     said = capsys.readouterr().err
     assert said.splitlines()[-1].startswith("barnabas: the broker did not stop in good order")
     assert "Traceback" not in said
+
+
+def test_without_a_word_about_listeners_a_broker_is_for_this_machine_alone(tmp_path: Path) -> None:
+    file = tmp_path / "server.properties"
+    file.write_text("broker.id=3\n")
+
+    def listens_on(files: tuple[Path, ...], settings: tuple[str, ...], listen: str | None) -> str:
+        overrides = start.overrides_of(files, settings, str(tmp_path), listen)
+        (endpoint,) = load_config(files, overrides).endpoints
+        return str(endpoint)
+
+    assert listens_on((), (), None) == "PLAINTEXT://127.0.0.1:9092"
+    assert listens_on((), ("broker.id=1",), "[::1]:0") == "PLAINTEXT://[::1]:0"
+    assert listens_on((), ("listeners=PLAINTEXT://:7",), None) == "PLAINTEXT://:7"
+    assert listens_on((file,), (), None) == "PLAINTEXT://:9092"

@@ -20,6 +20,11 @@ from barnabas.server.cli.times import parse_time_ms
         ("10", None),
         ("10 lightyears", None),
         ("", None),
+        ("1969-12-31T23:59:59.999Z", -1),
+        ("0001-01-01", None),
+        ("@9223372036854775808", None),
+        ("@" + "1" * 5000, None),
+        ("1" * 5000 + "d", None),
     ],
 )
 def test_times(text: str, time_ms: int | None) -> None:

@@ -1,6 +1,9 @@
 """A broker's registration and session, and the choice of the store that keeps them."""
 
 import asyncio
+import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,21 +15,42 @@ from barnabas.server.registry import paths
 from barnabas.server.registry.registry import Registry
 from barnabas.server.registry.znodes.store import SessionState
 from barnabas.server.settings.config import load_config
+from barnabas.server.testing.broker import Broker as InProcess
+from barnabas.wire.messages.metadata import MetadataRequest
 from tests.server.cluster.cluster import cluster_of, session_of
+from tests.server.raw_client import RawClient
 from tests.server.waiting import eventually
 
 
-def test_a_store_that_is_not_supported_is_refused_before_anything_is_touched(
+def test_a_zookeeper_that_is_not_there_is_named_with_the_settings_that_lead_to_it(
     tmp_path: Path,
 ) -> None:
-    settings = {"zookeeper.connect": "127.0.0.1:2181", "log.dirs": str(tmp_path / "data")}
+    with socket.create_server(("127.0.0.1", 0)) as nobody_accepts:
+        address = f"127.0.0.1:{nobody_accepts.getsockname()[1]}"
+        settings = {
+            "zookeeper.connect": f"{address}/kafka",
+            "zookeeper.connection.timeout.ms": "50",
+            "log.dirs": str(tmp_path / "data"),
+        }
 
-    async def start() -> None:
-        await Broker(load_config((), settings)).start()
+        async def start() -> None:
+            await Broker(load_config((), settings)).start()
 
-    with pytest.raises(StartFailed, match=r"^Apache ZooKeeper is not supported yet; [^\n]*$"):
-        asyncio.run(start())
-    assert not (tmp_path / "data").exists()
+        said = r"^no session with ZooKeeper in 50 ms \(.*\); see `zookeeper.connect` and [^\n]*$"
+        with pytest.raises(StartFailed, match=said):
+            asyncio.run(start())
+
+
+def test_a_broker_without_zookeeper_pays_nothing_for_it() -> None:
+    script = (
+        "import sys, barnabas; barnabas.Broker().start().stop()\n"
+        "assert 'barnabas.server.cluster.registry_store' in sys.modules\n"
+        "print(*(name for name in sys.modules if 'kazoo' in name or 'znodes.zookeeper' in name))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.split() == []
 
 
 @pytest.mark.broker_says("the session with the registry has ended")
@@ -94,3 +118,21 @@ def test_a_killed_broker_is_a_member_until_its_session_has_timed_out(tmp_path: P
             assert await survivor.registry.brokers.ids() == [0]
 
     asyncio.run(scene())
+
+
+def test_clients_are_not_sent_to_a_name_that_nobody_can_resolve(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(socket, "getfqdn", lambda: "no-such-host.invalid")
+    with InProcess({"listeners": "PLAINTEXT://:0"}) as broker, RawClient(broker.port) as client:
+        (found,) = client.call(MetadataRequest(topics=[]), 9).brokers
+        assert (found.host, found.port) == ("localhost", broker.port)
+
+
+def test_clients_are_sent_to_this_machines_name_where_it_has_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(socket, "getfqdn", lambda: "127.0.0.3")
+    with InProcess({"listeners": "PLAINTEXT://:0"}) as broker, RawClient(broker.port) as client:
+        (found,) = client.call(MetadataRequest(topics=[]), 9).brokers
+        assert (found.host, found.port) == ("127.0.0.3", broker.port)

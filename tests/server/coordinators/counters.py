@@ -83,7 +83,7 @@ class Counters:
         self.shards: Shards[CounterShard] = Shards(TOPIC, metadata)
         self.writer = Writer(TOPIC, clock, produces, fetches, flush)
         log = Logs("error").room("counters")
-        self.leadership = Leadership(TOPIC, self.shards, CounterShard, clock, log)
+        self.leadership = Leadership(TOPIC, self.shards, CounterShard, clock, produces, log)
 
     def shard(self, index: int = 0) -> CounterShard:
         """A partition that is led here."""

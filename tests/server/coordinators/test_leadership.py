@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from barnabas.server.coordinators import leadership, loading
-from barnabas.server.coordinators.leadership import RELOAD_PAUSE_MS
+from barnabas.server.coordinators.leadership import LOOK_AGAIN_MS, RELOAD_PAUSE_MS
 from barnabas.server.coordinators.shards import Shard, ShardState
 from barnabas.wire.error_codes import ErrorCode
 
@@ -37,15 +37,78 @@ def test_one_leadership_is_loaded_once(world: CounterWorld) -> None:
         world.partition().leader_epoch = epoch
         world.leadership.elected(world.partition())
         assert world.shard() is shard and shard.is_active
-    world.partition().leader_epoch = 1
-    world.loop.run_until_complete(world._load(0, 2))
-    assert shard.is_retired and world.shard().values == {"a": 1}
+    assert shard.leader_epoch == 1
+
+
+def test_a_leadership_that_goes_on_in_a_new_epoch_keeps_what_it_knows(
+    world: CounterWorld,
+) -> None:
+    """As when a follower was lost: the controller raises the epoch, and nobody else has led."""
+    world.partition().isr = world.partition().replicas = (0, 1)
+    answers, shard = world.add("a", 1), world.shard()
+    world.lead(0, 2)
+    assert world.shard() is shard and shard.is_active
+    assert (shard.leader_epoch, shard.told) == (2, ["loaded 0"])
+    world.followers_catch_up()
+    assert (answers, shard.values) == ([ErrorCode.NONE], {"a": 1})
+
+
+def _lead_with_a_follower_behind(world: CounterWorld) -> None:
+    """Take over what a leader before has written and only this broker has."""
+    world.partition().isr = world.partition().replicas = (0, 1)
+    world.add("a", 1)
+    world.leadership.resigned(0)
+    world.lead(0, 2, isr=(0, 1))
+
+
+def test_nothing_is_answered_from_what_could_still_be_lost(world: CounterWorld) -> None:
+    async def run() -> None:
+        _lead_with_a_follower_behind(world)
+        await world.replayed()
+        assert world.add("a", 1) == [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS]
+        world.clock.advance(2 * LOOK_AGAIN_MS)
+        assert (world.shard().state, world.shard().told) == (ShardState.SETTLING, [])
+        world.followers_catch_up()
+        assert (world.shard().told, world.shard().values) == (["loaded 1"], {"a": 1})
+
+    loaded: list[int] = []
+    world.leadership.on_loaded = lambda: loaded.append(world.shard().count)
+    world.loop.run_until_complete(run())
+    assert loaded == [1]
+    answers = world.add("a", 1)
+    world.followers_catch_up()
+    assert answers == [ErrorCode.NONE]
+
+
+def test_a_high_watermark_that_moved_unheard_is_seen_all_the_same(world: CounterWorld) -> None:
+    async def run() -> None:
+        _lead_with_a_follower_behind(world)
+        await world.replayed()
+        world.partition().log.maybe_increment_high_watermark(1)
+        world.clock.advance(LOOK_AGAIN_MS)
+
+    world.loop.run_until_complete(run())
+    assert world.shard().is_active
+
+
+def test_a_leadership_that_ends_before_everything_is_safe(world: CounterWorld) -> None:
+    async def run() -> None:
+        _lead_with_a_follower_behind(world)
+        await world.replayed()
+        given_up = world.shard()
+        world.leadership.resigned(0)
+        world.followers_catch_up()
+        assert given_up.told == ["retired"]
+
+    world.loop.run_until_complete(run())
+    assert world.add("a", 1) == [ErrorCode.NOT_COORDINATOR]
 
 
 def test_nobody_is_answered_from_what_is_half_loaded(world: CounterWorld) -> None:
     world.add("a", 1)
 
     async def run() -> None:
+        world.leadership.resigned(0)
         world.lead(0, 2)
         assert world.add("a", 1) == [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS]
         given_up = world.shard()

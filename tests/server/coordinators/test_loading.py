@@ -63,6 +63,7 @@ def test_others_are_served_in_between(world: CounterWorld) -> None:
 
     async def run() -> None:
         nonlocal turns
+        world.leadership.resigned(0)
         world.lead(0, 2)
         while world.counters.is_loading:
             await asyncio.sleep(0)
@@ -79,6 +80,7 @@ def test_a_leadership_that_is_lost_is_not_read_to_its_end(world: CounterWorld) -
     _fill(world)
 
     async def run() -> None:
+        world.leadership.resigned(0)
         world.lead(0, 2)
         shard = world.shard()
         for _ in range(2):  # the loader's start, and a slice

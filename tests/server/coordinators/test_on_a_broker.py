@@ -9,6 +9,7 @@ import pytest
 from barnabas.server.cluster.metadata import PartitionInfo, TopicInfo
 from barnabas.server.testing.broker import Broker
 from barnabas.wire.error_codes import ErrorCode
+from tests.server.told import tell, tell_end
 from tests.server.waiting import wait_until
 
 from .counters import TOPIC, Counters
@@ -42,7 +43,7 @@ def lead(broker: Broker, leader_id: int) -> None:
         for info in topic.partitions
     )
     changed = TopicInfo(topic.name, topic.topic_id, infos)
-    broker.run(broker.server.hosting.topic_changed(changed))
+    broker.run(tell(broker.server, changed))
 
 
 def test_it_answers_for_what_the_broker_leads() -> None:
@@ -57,7 +58,7 @@ def test_it_answers_for_what_the_broker_leads() -> None:
         assert values == {"a": 2, "b": 1}
         assert add(broker, counters, "a") is ErrorCode.NONE
         topic = broker.server.metadata.topics[TOPIC.name]
-        broker.run(broker.server.hosting.topic_deleted(topic))
+        broker.run(tell_end(broker.server, topic))
         assert add(broker, counters, "a") is ErrorCode.NOT_COORDINATOR
         assert not list(counters.shards)
 
@@ -88,6 +89,6 @@ def test_other_topics_are_none_of_its_business() -> None:
     with Broker(SETTINGS) as broker, coordinating(broker) as counters:
         broker.create_topic("t", partitions=2)
         other = broker.server.metadata.topics["t"]
-        broker.run(broker.server.hosting.topic_deleted(other))
+        broker.run(tell_end(broker.server, other))
         assert sorted(shard.index for shard in counters.shards) == [0, 1]
         assert add(broker, counters, "a") is ErrorCode.NONE

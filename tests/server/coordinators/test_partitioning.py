@@ -1,4 +1,4 @@
-"""Java's String.hashCode, by values that Java gives."""
+"""Java's String.hashCode and Kafka's Utils.abs of it, by values that these give."""
 
 import sys
 
@@ -16,7 +16,8 @@ from barnabas.server.coordinators.partitioning import (
     [
         ("", 0),
         ("a", 97),
-        ("consumer-group", 409_091_560),
+        ("consumer-group", 1_738_392_088),  # hashCode is negative
+        ("writer-librdkafka-1", 1_691_928_819),  # and here: 4 partitions tell the two apart
         ("polygenelubricants", 0),  # hashCode is the smallest int
         ("größe", 98_762_257),
         ("日本語", 25_921_943),
@@ -37,5 +38,6 @@ def test_long_names_are_not_kept_for_ever(length: int) -> None:
 
 
 def test_groups_spread_over_the_partitions() -> None:
-    assert partition_for("consumer-group", 50) == 409_091_560 % 50
+    assert partition_for("consumer-group", 50) == 1_738_392_088 % 50
+    assert partition_for("writer-librdkafka-1", 4) == 3
     assert {partition_for(f"group-{n}", 50) for n in range(2_000)} == set(range(50))

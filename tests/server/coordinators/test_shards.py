@@ -18,9 +18,10 @@ def test_the_table() -> None:
     for (before, _), after in TRANSITIONS.items():
         into.setdefault(after.value, set()).add(before.value)
     assert into == {
-        "Active": {"Loading", "Failed"},
+        "Settling": {"Loading", "Failed"},
+        "Active": {"Settling"},
         "Failed": {"Loading", "Failed", "Active"},
-        "Retired": {"Loading", "Active", "Failed"},
+        "Retired": {"Loading", "Settling", "Active", "Failed"},
     }
     assert {event for _, event in TRANSITIONS} == set(ShardEvent)
 
@@ -48,6 +49,7 @@ def test_a_retired_shard_goes_nowhere(world: CounterWorld) -> None:
     ("state", "refusal"),
     [
         (ShardState.LOADING, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+        (ShardState.SETTLING, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
         (ShardState.FAILED, ErrorCode.NOT_COORDINATOR),
         (ShardState.ACTIVE, None),
         (None, ErrorCode.NOT_COORDINATOR),
@@ -66,7 +68,8 @@ def test_what_a_name_is_told(
         with pytest.raises(ApiError) as refused:
             world.counters.of("a")
         assert refused.value.code is refusal
-    assert world.counters.is_loading == (state is ShardState.LOADING)
+    is_loading = refusal is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    assert world.counters.is_loading == is_loading
     assert list(world.counters.active()) == ([world.shard()] if refusal is None else [])
 
 

@@ -34,9 +34,7 @@ def test_it_counts_when_it_is_replicated(world: CounterWorld) -> None:
     _replicated(world)
     answers = world.add("a", 1)
     assert (answers, world.shard().values) == ([], {})
-    log = world.partition().log
-    log.maybe_increment_high_watermark(log.log_end_offset)
-    world.produces.complete(world.partition().key)
+    world.followers_catch_up()
     assert (answers, world.shard().values) == ([ErrorCode.NONE], {"a": 1})
 
 
@@ -54,11 +52,20 @@ def test_a_leadership_that_ends_meanwhile(world: CounterWorld) -> None:
     _replicated(world)
     answers, shard = world.add("a", 1), world.shard()
     world.reload()
-    log = world.partition().log
-    log.maybe_increment_high_watermark(log.log_end_offset)
-    world.produces.complete(world.partition().key)
+    world.followers_catch_up()
     assert answers == [ErrorCode.NOT_COORDINATOR], "it is not for the one before to say"
     assert (shard.values, world.shard().values) == ({}, {"a": 1}), "but it is in the log"
+
+
+def test_replicas_that_became_too_few_meanwhile(world: CounterWorld) -> None:
+    _replicated(world)
+    partition = world.partition()
+    partition.log.update_config(replace(CONFIG, min_insync_replicas=2))
+    answers = world.add("a", 1)
+    partition.isr = (0,)
+    world.followers_catch_up()
+    assert answers == [ErrorCode.COORDINATOR_NOT_AVAILABLE], "one disk is not what was promised"
+    assert world.shard().values == {}
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from barnabas.storage.log.results import ReadBound
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.manager.log_manager import LogManager
 from barnabas.wire.uuids import Uuid
+from tests.server.replication.leaders import leader_parts
 
 CONFIG = LogConfig(cleanup_policy=("compact",))
 DEADLINE_S = 30
@@ -38,7 +39,7 @@ class CoordinatorWorld:
         self.disks = LogManager([str(directory)])
         self.disks.open(lambda _: CONFIG, self.clock.now_ms())
         self.metadata = ClusterMetadata()
-        self.replicas = Replicas(0, self.disks, lambda *_: False, Metrics())
+        self.replicas = Replicas(0, self.disks, lambda *_: False, Metrics(), leader_parts())
         self.produces = Delayed(self.clock, "Produce")
         self.fetches = Delayed(self.clock, "Fetch")
         self.add_topic(topic, partitions)
@@ -55,13 +56,19 @@ class CoordinatorWorld:
         for index in range(self.partitions):
             self.loop.run_until_complete(self._load(index, 1))
 
-    def lead(self, index: int, epoch: int) -> Partition:
-        """Become leader of a partition of the topic."""
-        info = PartitionInfo(index, 0, epoch, (0,), (0,))
+    def lead(self, index: int, epoch: int, isr: tuple[int, ...] = (0,)) -> Partition:
+        """Become leader of a partition of the topic, or stay it in a new epoch."""
+        info = PartitionInfo(index, 0, epoch, isr, isr)
         topic = TopicInfo(self.topic, Uuid(b"o" * 16), (info,))
         partition = self.replicas.host(topic, info, CONFIG, self.clock.now_ms())
         self.leadership.elected(partition)
         return partition
+
+    def followers_catch_up(self, index: int = 0) -> None:
+        """All in-sync replicas have caught up."""
+        partition = self.partition(index)
+        partition.log.maybe_increment_high_watermark(partition.log.log_end_offset)
+        self.produces.complete(partition.key)
 
     def partition(self, index: int = 0) -> Partition:
         """A partition of the topic."""
@@ -81,6 +88,13 @@ class CoordinatorWorld:
         """Wait until every partition is loaded."""
         deadline = time.monotonic() + DEADLINE_S
         while self.shards.is_loading:
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0)
+
+    async def replayed(self) -> None:
+        """Wait until every partition is read to its end, whether it is safe or not."""
+        deadline = time.monotonic() + DEADLINE_S
+        while not all(shard.is_replayed for shard in self.shards):
             assert time.monotonic() < deadline
             await asyncio.sleep(0)
 

@@ -65,13 +65,13 @@ def settings(folder: Path, **more: object) -> dict[str, object]:
     } | {name.replace("_", "."): value for name, value in more.items()}
 
 
-async def health(port: int) -> tuple[int, str]:
-    """Status of /health, and what it says the broker's is."""
+async def health(port: int, path: str = "/health") -> tuple[int, str]:
+    """Status of a path, and what it says the broker's is."""
 
     def ask() -> tuple[int, str]:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
         try:
-            connection.request("GET", "/health")
+            connection.request("GET", path)
             response = connection.getresponse()
             return response.status, json.loads(response.read())["status"]
         finally:
@@ -87,10 +87,13 @@ def test_health_says_503_until_the_logs_are_loaded(folder: Path, slow: SlowLoad)
         await eventually(slow.has_begun.is_set)
         assert broker.http is not None
         port = broker.http.port
-        assert await health(port) == (503, "starting")
+        for path in ("/health", "/healthz", "/readyz"):
+            assert await health(port, path) == (503, "starting")
+        assert await health(port, "/livez") == (200, "alive")
         slow.may_go_on.set()
         await starting
-        assert await health(port) == (200, "ok")
+        for path in ("/health", "/healthz", "/readyz"):
+            assert await health(port, path) == (200, "ok")
         await broker.stop()
 
     asyncio.run(run())

@@ -182,6 +182,14 @@ def test_impossible_assignments(client: RawClient, replicas: list[list[int]], me
     )
 
 
+def test_a_partition_that_is_assigned_twice(client: RawClient) -> None:
+    topic = assigned_topic("assigned", [0], [0])
+    topic.assignments[1].partition_index = 0
+    (result,) = create(client, topic)
+    assert result.error_code == ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert "assigned" not in topic_names(client)
+
+
 @pytest.mark.parametrize("first", [1, -1])
 def test_assigned_partitions_are_numbered_from_0(client: RawClient, first: int) -> None:
     (result,) = create(client, assigned_topic("gap", [0], [0], first=first))

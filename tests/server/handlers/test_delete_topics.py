@@ -53,9 +53,13 @@ def test_neither_name_nor_id(client: RawClient) -> None:
     assert delete_by(client, (None, ZERO_UUID)) == [(None, ErrorCode.INVALID_REQUEST)]
 
 
-def test_a_topic_named_twice_is_gone_twice(client: RawClient) -> None:
-    create(client, new_topic("twice"))
-    assert delete(client, "twice", "twice") == [("twice", 0), ("twice", 0)]
+def test_a_topic_named_twice_stays_and_others_go(client: RawClient) -> None:
+    made, _ = create(client, new_topic("twice"), new_topic("once"))
+    assert delete(client, "twice", "once", "twice") == [("twice", 42), ("once", 0), ("twice", 42)]
+    outcome = delete_by(client, ("twice", ZERO_UUID), (None, made.topic_id))
+    assert outcome == [("twice", 42), ("twice", 42)]
+    assert delete(client, "twice") == [("twice", 0)]
+    assert delete(client, "twice", "twice") == [("twice", 3), ("twice", 3)]
 
 
 def test_without_time_to_wait_the_topic_goes_all_the_same(client: RawClient) -> None:

@@ -2,8 +2,6 @@
 
 import pytest
 
-from barnabas.server.cluster.elections import election_fault
-from barnabas.server.cluster.metadata import PartitionInfo
 from barnabas.server.testing.broker import Broker
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.elect_leaders import (
@@ -66,20 +64,3 @@ def test_unknown_partitions(broker: Broker, client: RawClient) -> None:
 def test_an_unknown_kind_of_election(broker: Broker, client: RawClient) -> None:
     answer = elect(client, [("known", [0])], 5)
     assert (answer.error_code, codes(answer)) == (42, [("known", 0, ErrorCode.INVALID_REQUEST)])
-
-
-@pytest.mark.parametrize(
-    ("leader", "unclean", "code"),
-    [
-        (1, False, ErrorCode.ELECTION_NOT_NEEDED),
-        (1, True, ErrorCode.ELECTION_NOT_NEEDED),
-        (2, False, ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE),
-        (2, True, ErrorCode.ELECTION_NOT_NEEDED),
-        (-1, False, ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE),
-        (-1, True, ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE),
-    ],
-)
-def test_why_no_election_is_held(leader: int, unclean: bool, code: ErrorCode) -> None:
-    info = PartitionInfo(0, leader, 0, replicas=(1, 2), isr=(1, 2))
-    live = {leader} if leader >= 0 else {3}
-    assert election_fault(info, live, unclean).code is code

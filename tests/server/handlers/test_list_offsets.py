@@ -155,3 +155,31 @@ def test_leader_epochs_agree_everywhere() -> None:
 def test_partitions_that_are_not_there(client: RawClient, topic: str) -> None:
     assert list_offset(client, topic, LATEST, partition=9).error_code == 3
     assert list_offset(client, "nope", LATEST).error_code == 3
+
+
+@pytest.mark.parametrize(
+    "version, code",
+    [(4, ErrorCode.LEADER_NOT_AVAILABLE), (5, ErrorCode.OFFSET_NOT_AVAILABLE)],
+)
+def test_a_new_leader_does_not_say_what_it_does_not_know_yet(
+    broker: Broker, client: RawClient, topic: str, version: int, code: ErrorCode
+) -> None:
+    """The one before it has committed more, perhaps, than its followers have asked it for."""
+    produce(client, topic, make_batch(b"x", timestamps=[NOW_MS]))
+    partition = broker.server.replicas.require(topic, 0)
+    own = broker.server.broker_id
+
+    def lead(epoch: int, isr: tuple[int, ...]) -> None:
+        partition.become_leader(epoch, (own, 77), isr)
+
+    broker.call(lambda: lead(5, (own, 77)))
+    produce(client, topic, make_batch(b"y", timestamps=[NOW_MS + 5]), acks=1)
+    assert found(client, topic, LATEST, version) == (0, 1, -1)
+    broker.call(lambda: lead(6, (own, 77)))
+    for timestamp in (LATEST, NOW_MS + 5):
+        assert found(client, topic, timestamp, version)[0] == code
+    assert found(client, topic, NOW_MS, version) == (0, 0, NOW_MS)
+    assert found(client, topic, EARLIEST, version) == (0, 0, -1)
+    broker.call(lambda: lead(7, (own,)))
+    assert found(client, topic, LATEST, version) == (0, 2, -1)
+    assert found(client, topic, NOW_MS + 6, version) == (0, -1, -1)

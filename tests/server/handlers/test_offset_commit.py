@@ -88,6 +88,19 @@ def test_what_is_unknown_or_too_long_is_refused_alone(client: RawClient, topic: 
     assert (found[topic, 0][0], found[topic, 1][0]) == (5, 9)
 
 
+def test_the_length_of_metadata_is_that_of_a_java_string(client: RawClient, topic: str) -> None:
+    group = unique("long")
+    for text, code in (
+        ("\u00e9" * 4096, 0),
+        ("\U0001f600" * 2048, 0),
+        ("\U0001f600" * 2048 + "x", int(ErrorCode.OFFSET_METADATA_TOO_LARGE)),
+    ):
+        request = commit_request(group, topic, 8)
+        request.topics[0].partitions[0].committed_metadata = text
+        (answered,) = client.call(request, 8).topics[0].partitions
+        assert answered.error_code == code
+
+
 def test_a_group_with_members_takes_only_theirs(
     broker: Broker, client: RawClient, topic: str
 ) -> None:

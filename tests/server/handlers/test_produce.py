@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from barnabas.server.testing.broker import Broker
-from barnabas.storage.batch.compression import Codec
+from barnabas.storage.batch.compression import Codec, compress
 from barnabas.storage.batch.header import TRANSACTIONAL
 from barnabas.storage.batch.records import decode_all
 from barnabas.wire.error_codes import ErrorCode
@@ -40,6 +40,7 @@ from tests.server.waiting import wait_until
 
 FOREVER = {"retention.ms": -1}
 RECORD_COUNT, LAST_OFFSET_DELTA, LEADER_EPOCH = 57, 23, 12
+HEADER_BYTES = 61
 
 
 @pytest.fixture(scope="module", params=["fast", "full"])
@@ -155,6 +156,20 @@ def test_headers_that_do_not_fit_their_records(
     answer = produce(client, topic, resealed(data))
     assert (answer.error_code, answer.base_offset) == (ErrorCode.INVALID_RECORD, -1)
     assert end_of(client, topic) == 0
+
+
+def test_records_behind_the_first_lz4_frame_are_none() -> None:
+    """Clients do not read them; a broker that reads every record says so."""
+    data = make_batch(b"a" * 40, b"b" * 40)
+    half = HEADER_BYTES + (len(data) - HEADER_BYTES) // 2
+    frames = [compress(Codec.LZ4, bytes(part)) for part in (data[HEADER_BYTES:half], data[half:])]
+    packed = data[:HEADER_BYTES] + frames[0] + frames[1]
+    packed[22] = int(Codec.LZ4)
+    struct.pack_into(">i", packed, 8, len(packed) - 12)
+    with Broker({"produce.validation": "full"}) as strict, RawClient(strict.port) as client:
+        topic = strict.create_topic("frames")
+        assert produce(client, topic, resealed(packed)).error_code == ErrorCode.INVALID_RECORD
+        assert end_of(client, topic) == 0
 
 
 def test_exactly_one_batch(client: RawClient, topic: str) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import os
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ from barnabas.server.network.request_memory import RequestMemory
 from barnabas.server.testing.memory_channel import MemoryChannel
 from barnabas.wire.api import ApiKey
 from barnabas.wire.connection import Encoded
+from barnabas.wire.errors import Malformed
 from tests.server.slices import Slice
 
 
@@ -53,7 +54,8 @@ class Loop(asyncio.AbstractEventLoop):
 class Waiting:
     """A parked request."""
 
-    def __init__(self) -> None:
+    def __init__(self, has_acted: bool = False) -> None:
+        self.has_acted = has_acted
         self.cancelled = False
         self.given_way = 0
 
@@ -65,11 +67,11 @@ class Waiting:
 
 
 class World:
-    """A connection whose requests come to what their bodies say in `outcomes`."""
+    """A connection whose requests come to what their bodies say in `outcomes`, or raise it."""
 
     def __init__(
         self,
-        outcomes: dict[bytes, Outcome],
+        outcomes: Mapping[bytes, Outcome | Exception],
         room_bytes: int | None = None,
         memory: RequestMemory | None = None,
     ) -> None:
@@ -87,7 +89,10 @@ class World:
 
     def process(self, connection: Connection, frame: memoryview) -> Outcome:
         self.served.append(bytes(frame))
-        return self.outcomes[bytes(frame)]
+        outcome = self.outcomes[bytes(frame)]
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
     def call_later(self, delay_ms: float, callback: Callable[[], None]) -> Timer:
         return self.clock.call_later(delay_ms, callback)
@@ -174,6 +179,27 @@ def test_an_end_sends_its_last_word_and_drops_what_is_parked_later() -> None:
     world.connection.resume(late)
     assert late.cancelled
     assert world.loop.readable is None
+
+
+def test_what_is_answered_before_a_wrong_frame_is_sent() -> None:
+    world = World({b"ask": answer(b"told"), b"wrong": Malformed("nonsense")})
+    world.receive(b"ask", b"wrong")
+    assert (world.channel.sent, world.channel.is_closed) == (b"told", True)
+    assert world.reasons == ["the client sent nonsense"]
+    assert world.connection.is_misused
+
+
+def test_of_two_throttles_that_come_at_once_the_last_counts() -> None:
+    first, second = (struct.pack(">h", ApiKey.PRODUCE) + each for each in (b"1", b"2"))
+    world = World({first: Waiting(has_acted=True), second: Waiting(has_acted=True)})
+    world.receive(first, second)
+    world.connection.resume(Throttled(answer(b"two"), 50), 1)
+    world.connection.resume(Throttled(answer(b"one,"), 20), 0)
+    assert world.channel.sent == b"one,two"
+    world.clock.advance(20)
+    assert world.connection.state is ConnectionState.MUTED
+    world.clock.advance(30)
+    assert world.connection.state is ConnectionState.READING
 
 
 def test_a_parked_request_is_cancelled_with_its_connection() -> None:

@@ -27,7 +27,7 @@ PRODUCE, FETCH = 0, 1
 class Client(World):
     """A client that sends numbered requests, and the broker's side of its connection."""
 
-    def __init__(self, rng: random.Random, memory: RequestMemory) -> None:
+    def __init__(self, rng: random.Random, memory: RequestMemory | None) -> None:
         self.rng = rng
         self.numbers: list[int] = []
         self.expected = b""
@@ -101,8 +101,11 @@ class Client(World):
 
     def _answer(self, number: int) -> Encoded:
         told = b"<%d>" % number
-        self.expected += told
+        self._told(number, told)
         return answer(told)
+
+    def _told(self, number: int, data: bytes) -> None:
+        self.expected += data
 
     def _throttled(self, number: int) -> Throttled:
         return Throttled(self._answer(number), 5)

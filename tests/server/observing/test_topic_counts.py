@@ -13,6 +13,7 @@ from tests.server.names import unique
 from tests.server.raw_client import RawClient
 from tests.server.records import NOW_MS, fetch_request, make_batch, produce, read
 
+OTHER = 7
 BATCH = make_batch(b"one", b"two", keys=[b"k", b"k"])
 KEYLESS = make_batch(b"one", b"two", b"three", keys=[b"k", None, None])
 Act = Callable[[Broker, RawClient, str], object]
@@ -42,6 +43,15 @@ def append(data: bytes | bytearray, version: int = 9) -> Act:
 def append_and_fetch(broker: Broker, client: RawClient, topic: str) -> None:
     produce(client, topic, BATCH)
     read(client, topic)
+
+
+def append_and_fetch_as_a_follower(broker: Broker, client: RawClient, topic: str) -> None:
+    produce(client, topic, BATCH)
+    partition, own = broker.server.replicas.require(topic, 0), broker.server.broker_id
+    broker.call(lambda: partition.become_leader(1, (own, OTHER), (own,)))
+    request = fetch_request(topic, 0)
+    request.replica_id = OTHER
+    client.call(request, 11)
 
 
 def append_and_fetch_as_format_1(broker: Broker, client: RawClient, topic: str) -> None:
@@ -83,6 +93,11 @@ CASES: dict[str, tuple[dict[str, object], Act, dict[str, int]]] = {
         {},
         append_and_fetch,
         {**APPENDED, "bytes_out": len(BATCH), "total_fetch_requests": 1},
+    ),
+    "fetched by a follower": (
+        {},
+        append_and_fetch_as_a_follower,
+        {**APPENDED, "replication_bytes_out": len(BATCH), "total_fetch_requests": 1},
     ),
     "fetched by an old client": (
         {},

@@ -10,7 +10,13 @@ import pytest
 from barnabas.server.core.clock import ManualClock
 from barnabas.server.core.errors import Unanswered
 from barnabas.server.network.reactor import new_event_loop
-from barnabas.server.peers.link import MOST_UNANSWERED, Unsupported
+from barnabas.server.peers.dialing import dial
+from barnabas.server.peers.link import (
+    LARGE_BYTES,
+    MOST_UNANSWERED,
+    SMALL_READS,
+    Unsupported,
+)
 from barnabas.server.peers.peer import FIRST_PAUSE_MS, LONGEST_PAUSE_MS, Address
 from barnabas.server.peers.peers import Peers
 from barnabas.wire.api import ApiKey
@@ -43,7 +49,7 @@ class Scene:
         self.clock = ManualClock()
         self.other = OtherBroker(echo)
         self.is_live = True
-        self.peers = Peers(self._find, "broker-0-test", self.clock, lambda: TIMEOUT_MS)
+        self.peers = Peers(self._find, "broker-0-test", self.clock, lambda: TIMEOUT_MS, dial)
 
     def _find(self, broker_id: int) -> Address | None:
         return self.other.address if self.is_live and broker_id == OTHER_ID else None
@@ -262,5 +268,35 @@ def test_who_gives_up_while_connecting_leaves_that_to_the_next() -> None:
         await asyncio.sleep(0)
         first.cancel()
         assert await second == 2
+
+    play(work)
+
+
+def test_what_is_said_unasked_ends_the_connection_and_touches_no_answer() -> None:
+    async def work(scene: Scene) -> None:
+        assert await scene.ask() == 7
+        link = scene.peers._peers[OTHER_ID]._link
+        assert link is not None
+        answer = bytes(link._frames._view)
+        scene.other.send(b"\0\0\0\4more")
+        await eventually(lambda: not link.is_open)
+        assert bytes(link._frames._view) == answer
+
+    play(work)
+
+
+def test_a_large_answer_does_not_keep_its_memory_when_small_ones_follow() -> None:
+    async def work(scene: Scene) -> None:
+        results = [WritableTxnMarkerResult(producer_id=7) for _ in range(200_000)]
+        large = WriteTxnMarkersResponse(markers=results)
+        scene.other.answer = lambda _: large
+        await scene.ask()
+        link = scene.peers._peers[OTHER_ID]._link
+        assert link is not None and link._frames.capacity_bytes > LARGE_BYTES
+        scene.other.answer = echo
+        for _ in range(SMALL_READS + 1):
+            await scene.ask()
+        assert link._frames.capacity_bytes < LARGE_BYTES
+        assert scene.other.connections == 1
 
     play(work)

@@ -27,6 +27,12 @@ def steps(protocol: ProtocolVersion) -> list[dict[str, Any]]:
     return _lines("trees", protocol)
 
 
+@cache
+def interbroker(protocol: ProtocolVersion) -> list[dict[str, Any]]:
+    """Frames between the brokers, up to three of each kind per step."""
+    return _lines("interbroker", protocol)
+
+
 def bodies_of(protocol: ProtocolVersion) -> Iterator[tuple[str, bytes]]:
     """Return every body that was ever seen in the tree, with its path."""
     for step in steps(protocol):

@@ -333,6 +333,25 @@ async def test_a_get_of_nothing_leaves_no_watch(world: World) -> None:
     await world.close()
 
 
+async def test_many_are_watched_at_once(world: World) -> None:
+    store, other = await world.connect(), await world.connect()
+    await store.create("/a", b"1")
+    read, looked = Heard(), Heard()
+    assert [znode and znode.data for znode in await store.get_many(["/a", "/b"], read.watch)] == [
+        b"1",
+        None,
+    ]
+    stats = await store.exists_many(["/a", "/b", "/c"], looked.watch)
+    assert [stat and stat.data_length_bytes for stat in stats] == [1, None, None]
+    assert await store.exists_many([], looked.watch) == []
+    await other.create("/b")
+    await other.set("/a", b"22")
+    await eventually(lambda: len(looked.events) == 2 and bool(read.events))
+    assert looked.told() == [("CREATED", "/b"), ("DATA_CHANGED", "/a")]
+    assert read.told() == [("DATA_CHANGED", "/a")]
+    await world.close()
+
+
 async def test_a_child_watch_hears_of_children_and_of_the_end(world: World) -> None:
     store, other = await world.connect(), await world.connect()
     await store.create("/p")

@@ -18,6 +18,20 @@ async def test_new_partitions_are_read_as_they_were_written() -> None:
     assert found == {partition: VersionedState(state, 0) for partition, state in wanted.items()}
 
 
+async def test_a_reader_can_learn_when_each_state_was_written() -> None:
+    epoch, (one,) = await ruling()
+    await one.topics.create("t1", THREE, {})
+    await one.partitions.create(states("t1", {0: [7], 1: [7]}), epoch)
+    key, written = ("t1", 1), dict[tuple[str, int], int]()
+    found = await one.partitions.read([("t1", 0), key, ("t1", 9)], written=written)
+    assert written.keys() == {("t1", 0), key}
+    before = dict(written)
+    await one.partitions.write({key: found[key]}, epoch)
+    await one.partitions.read([("t1", 0), key], written=written)
+    assert written[key] > before[key] > 0
+    assert written["t1", 0] == before["t1", 0]
+
+
 async def test_a_state_that_exists_is_not_overwritten() -> None:
     epoch, (one,) = await ruling()
     await one.topics.create("t1", THREE, {})

@@ -17,6 +17,7 @@ from barnabas.storage.manager.log_manager import LogManager
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.wire.uuids import Uuid
+from tests.server.replication.leaders import leader_parts
 from tests.storage.logs import NOW_MS, a_batch
 
 LEADER, FOLLOWER, STRANGER = 1, 2, 3
@@ -28,7 +29,7 @@ def replicas(tmp_path: Path) -> Iterator[Replicas]:
     """Partitions 0 and 1 of "t", led here with one batch each; 2 is led by another broker."""
     disks = LogManager([str(tmp_path)])
     disks.open(lambda _: LogConfig(), NOW_MS)
-    made = Replicas(LEADER, disks, lambda topic, index: topic == "t", Metrics())
+    made = Replicas(LEADER, disks, lambda topic, index: topic == "t", Metrics(), leader_parts())
     topic = TopicInfo("t", Uuid(b"t" * 16), ())
     for index, leader_id in enumerate((LEADER, LEADER, FOLLOWER)):
         info = PartitionInfo(index, leader_id, 0, (LEADER, FOLLOWER), (LEADER,))
@@ -105,7 +106,7 @@ def test_an_old_client_gets_no_more_than_it_asked_for(replicas: Replicas) -> Non
     "index, offset, replica_id, code",
     [
         (0, 9, -1, ErrorCode.OFFSET_OUT_OF_RANGE),
-        (2, 0, -1, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        (2, 0, LEADER, ErrorCode.NOT_LEADER_OR_FOLLOWER),
         (5, 0, -1, ErrorCode.NOT_LEADER_OR_FOLLOWER),
         (0, 0, STRANGER, ErrorCode.NOT_LEADER_OR_FOLLOWER),
     ],
@@ -118,6 +119,27 @@ def test_a_refusal_decides_the_answer_and_is_no_failure_of_the_broker(
     assert errors_of(reader) == [code] and reader.decided and reader.is_enough
     counts = replicas.counts_of("t")
     assert counts is not None and counts.failed_fetch_requests == 0
+
+
+@pytest.mark.parametrize("version, code", [(10, ErrorCode.NOT_LEADER_OR_FOLLOWER), (11, 0)])
+def test_consumers_read_from_followers_what_is_committed(
+    replicas: Replicas, version: int, code: ErrorCode
+) -> None:
+    followed = replicas.require("t", 1)
+    followed.append(a_batch(1), 1, NOW_MS)
+    followed.become_leader(1, (LEADER, FOLLOWER), (LEADER, FOLLOWER))
+    followed.append(a_batch(1), 1, NOW_MS)
+    followed.become_follower(FOLLOWER, 2, (LEADER, FOLLOWER), (FOLLOWER,))
+    reader = reader_of(replicas, 1, version=version)
+    reader.read_all()
+    assert errors_of(reader) == [code]
+    assert sizes_of(reader) == [0 if code else 2 * BATCH_BYTES]
+    reader = reader_of(replicas, 1, offset=2, version=version)
+    reader.read_all()
+    watched = WatchedFetch(reader)
+    assert watched.is_ready(("t", 1)) is bool(code), "a follower's consumer waits"
+    followed.log.maybe_increment_high_watermark(3)
+    assert watched.is_ready(("t", 1))
 
 
 def test_a_follower_reads_beyond_what_is_committed_and_a_consumer_does_not(
@@ -149,7 +171,7 @@ def test_what_waits_is_ready_when_all_its_partitions_together_have_enough(
 
 
 def test_what_waits_is_ready_when_a_partition_is_led_no_more_or_gone(replicas: Replicas) -> None:
-    reader = reader_of(replicas, 0, 1, offset=1)
+    reader = reader_of(replicas, 0, 1, offset=1, version=10)
     reader.read_all()
     watched = WatchedFetch(reader)
     replicas.require("t", 0).become_follower(FOLLOWER, 1, (LEADER, FOLLOWER), (FOLLOWER,))

@@ -18,6 +18,7 @@ from barnabas.storage.manager.log_manager import LogManager
 from barnabas.storage.producers.entry import AppendOrigin
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.uuids import Uuid
+from tests.server.replication.leaders import leader_parts
 from tests.storage.logs import NOW_MS, a_batch
 
 PRODUCER_ID = 7
@@ -28,7 +29,7 @@ def partition(tmp_path: Path) -> Iterator[Partition]:
     disks = LogManager([str(tmp_path)])
     disks.open(lambda _: LogConfig(), NOW_MS)
     log = disks.create(TopicPartition("t", 0), LogConfig(), NOW_MS)
-    made = Partition("t", Uuid(b"t" * 16), 0, 1, log, Metrics().topic("t"))
+    made = Partition("t", Uuid(b"t" * 16), 0, 1, log, Metrics().topic("t"), leader_parts())
     made.become_leader(0, (1,), (1,))
     yield made
     disks.close()

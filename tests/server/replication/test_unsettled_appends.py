@@ -1,5 +1,6 @@
 """What a produce waits for when its partitions have still to be replicated."""
 
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from barnabas.storage.log_config import LogConfig
 from barnabas.storage.manager.log_manager import LogManager
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.uuids import Uuid
+from tests.server.replication.leaders import leader_parts
 from tests.storage.logs import NOW_MS, a_batch
 
 LEADER, FOLLOWER = 1, 2
@@ -25,7 +27,7 @@ def replicas(tmp_path: Path) -> Iterator[Replicas]:
     """Partitions 0 and 1 of "t", led here, with one record that the other replica lacks."""
     disks = LogManager([str(tmp_path)])
     disks.open(lambda _: LogConfig(), NOW_MS)
-    made = Replicas(LEADER, disks, lambda topic, index: topic == "t", Metrics())
+    made = Replicas(LEADER, disks, lambda topic, index: topic == "t", Metrics(), leader_parts())
     for index in range(2):
         info = PartitionInfo(index, LEADER, 0, BOTH, BOTH)
         partition = made.host(TopicInfo("t", Uuid(b"t" * 16), ()), info, LogConfig(), NOW_MS)
@@ -76,3 +78,17 @@ def test_a_partition_that_was_lost_stays_lost_though_it_is_led_again(replicas: R
     assert unsettled.failure_of(moved, 1) is ErrorCode.NOT_LEADER_OR_FOLLOWER
     other.become_follower(FOLLOWER, 1, BOTH, BOTH)  # nobody was told, the time is up
     assert unsettled.failure_of(other, 1) is ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def test_what_was_replicated_before_too_few_were_left_is_said_to_be_appended(
+    replicas: Replicas,
+) -> None:
+    partitions, unsettled = appends(replicas)
+    for partition in partitions:
+        demanded = dataclasses.replace(partition.log.config, min_insync_replicas=2)
+        partition.log.update_config(demanded)
+        replicate(partition)
+    partitions[1].become_leader(1, BOTH, (LEADER,))
+    assert [unsettled.is_ready(each.key) for each in partitions] == [False, True]
+    codes = [unsettled.failure_of(each, 1) for each in partitions]
+    assert codes == [ErrorCode.NONE, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND]

@@ -9,6 +9,7 @@ import pytest
 
 from barnabas.server.replication.partition import Partition
 from barnabas.server.testing.broker import Broker
+from barnabas.server.testing.predicates import PredicateFailed
 from barnabas.wire.api import ApiKey
 from barnabas.wire.error_codes import ErrorCode
 from tests.server.names import unique
@@ -113,11 +114,12 @@ def test_one_that_is_delayed_comes_by_the_brokers_clock(
     assert written(broker, partition) == 1
 
 
-@pytest.mark.broker_says("a fault cannot be matched")
 def test_a_predicate_that_raises_disturbs_nothing(broker: Broker, partition: Partition) -> None:
     broker.faults.add("drop", api=API, predicate=lambda request: 1 // 0 == 1)
     end(broker, partition)
     assert written(broker, partition) == 1
+    with pytest.raises(PredicateFailed, match=r"ZeroDivisionError.* of a WriteTxnMarkersRequest"):
+        broker.faults.check()
 
 
 def test_other_brokers_requests_meet_the_same_faults(

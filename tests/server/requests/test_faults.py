@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from barnabas.server.requests.faults import Action, topic_partitions
+from barnabas.server.requests.faults import Action, Fault, topic_partitions
 from barnabas.server.testing.broker import Broker
 from barnabas.server.testing.faults import AddedFault
+from barnabas.server.testing.predicates import PredicateFailed
 from barnabas.storage.batch.records import decode_batch
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.add_partitions_to_txn import (
@@ -305,8 +306,16 @@ def wait_for_hit(fault: AddedFault) -> None:
 def test_a_predicate_that_raises_is_said_and_the_client_served(
     broker: Broker, client: RawClient, topic: str
 ) -> None:
-    broker.faults.add("close", predicate=lambda request: request.no_such_field)
+    """What `broker.faults` adds is guarded, and fails the test; this one is not."""
+    unguarded = Fault(action="close", predicate=lambda request: bool(request.no))
+    faults = broker.server.dispatcher.faults
+    broker.call(lambda: faults.add(unguarded))
     assert produce(client, topic, make_batch(b"y")).base_offset == 1
+    broker.faults.clear()
+    broker.faults.add("close", predicate=lambda request: request.no_such_field)
+    assert produce(client, topic, make_batch(b"z")).base_offset == 2
+    with pytest.raises(PredicateFailed, match="'ProduceRequest' object has no attribute"):
+        broker.faults.clear()
 
 
 @pytest.mark.broker_says("an observer failed.*ProduceRequest")

@@ -69,7 +69,10 @@ def test_the_protocol_map() -> None:
     [
         ("SSL://b:1", "SSL is advertised but not among listeners"),
         ("INTERNAL://b:1", "PLAINTEXT, the listener between brokers, is not among them"),
-        ("PLAINTEXT://0.0.0.0:1", "0.0.0.0 is an address that clients cannot connect to"),
+        (
+            "PLAINTEXT://0.0.0.0:1",
+            "0.0.0.0 is an address that clients cannot connect to; set advertised.listeners",
+        ),
     ],
 )
 def test_advertised_listeners_must_lead_somewhere(advertised: str, reason: str) -> None:

@@ -46,6 +46,13 @@ def test_a_broken_unicode_escape_is_refused_with_its_line(escape: str) -> None:
     assert refusal.value.line == 2
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-32"])
+def test_what_is_no_text_is_refused_with_its_line(encoding: str) -> None:
+    with pytest.raises(MalformedProperties, match="a zero byte: UTF-16, or no text") as refusal:
+        parse_properties("a=1\nb=2\n".encode(encoding))
+    assert refusal.value.line == 1
+
+
 def _escaped(text: str) -> str:
     return "".join(f"\\u{ord(character):04x}" for character in text)
 

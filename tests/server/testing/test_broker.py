@@ -2,7 +2,7 @@
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,8 @@ import pytest
 import barnabas
 from barnabas.server.core.startup import StartFailed
 from barnabas.server.settings.names import ConfigError
+from barnabas.server.testing.faults import AddedFault
+from barnabas.server.testing.predicates import PredicateFailed
 from barnabas.wire.api import ApiKey
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.api_versions import ApiVersionsRequest
@@ -54,7 +56,7 @@ def test_topics_are_made_and_cleared(broker: barnabas.Broker) -> None:
     assert topics_of(broker) == {"a": 3}
     broker.clear()
     assert topics_of(broker) == {}
-    with pytest.raises(ValueError, match=r"POST /control/topics: .*'..' is not allowed"):
+    with pytest.raises(ValueError, match=r"^create_topic: .*'..' is not allowed"):
         broker.create_topic("..")
 
 
@@ -111,7 +113,7 @@ def test_a_closed_connection_and_a_slow_answer(broker: barnabas.Broker, client: 
 def test_a_fault_that_makes_no_sense_is_refused(
     arguments: dict[str, object], sentence: str, broker: barnabas.Broker
 ) -> None:
-    with pytest.raises(ValueError, match=f"POST /control/faults: {sentence}"):
+    with pytest.raises(ValueError, match=f"^faults.add: {sentence}"):
         broker.faults.add(**arguments)  # type: ignore[arg-type]  # that is the point
     assert len(broker.faults) == 0
 
@@ -122,7 +124,7 @@ def test_time_passes_when_told(broker: barnabas.Broker) -> None:
     broker.clock.advance(1_500)
     assert 0 <= broker.clock.now_ms() - before_ms - 7 * 86_400_000 - 1_500 < 60_000
     for wrong in ("a fortnight", -1):
-        with pytest.raises(ValueError, match="POST /control/clock/advance: "):
+        with pytest.raises(ValueError, match=r"^clock.advance: "):
             broker.clock.advance(wrong)
 
 
@@ -147,9 +149,11 @@ def test_requests_are_waited_for(broker: barnabas.Broker, client: RawClient) -> 
     later.start()
     assert len(broker.requests.wait_for("METADATA")) == 1
     later.join()
-    with pytest.raises(TimeoutError, match=r"1 requests of METADATA in 0.05 s, not 2"):
+    with pytest.raises(TimeoutError, match=r"^1 request of METADATA in 0.05 s, not 2"):
         broker.requests.wait_for("METADATA", count=2, timeout_s=0.05)
-    with pytest.raises(ValueError, match="`api` is 'NOPE'"):
+    with pytest.raises(ValueError, match=r"requests.wait_for: `timeout_s` is -1, not"):
+        broker.requests.wait_for("METADATA", timeout_s=-1)
+    with pytest.raises(ValueError, match=r"^requests.wait_for: `api` is 'NOPE'"):
         broker.requests.wait_for("NOPE")
 
 
@@ -191,8 +195,10 @@ def test_another_kafka(broker: barnabas.Broker) -> None:
     own = newest_fetch()
     broker.pose_as("2.8")
     assert newest_fetch() == 12
-    with pytest.raises(ValueError, match=r"barnabas.pose.as=x: must be a version of Kafka"):
-        broker.pose_as("x")
+    for wrong, sentence in {"x": "must be a version", "9.9": "is newer than"}.items():
+        with pytest.raises(ValueError, match=f"^pose_as: settings: .*={wrong}: {sentence}"):
+            broker.pose_as(wrong)
+    assert newest_fetch() == 12
     broker.pose_as("")
     assert newest_fetch() == own > 12
 
@@ -222,7 +228,7 @@ def test_a_start_that_fails_says_the_same_and_leaves_nothing(
         f"cannot listen on 127.0.0.1:{port}: Address already in use; "
         "set `listeners` to a free address"
     )
-    with pytest.raises(ConfigError, match=r"num.partitions=none: Not a number"):
+    with pytest.raises(ConfigError, match=r"^settings: num.partitions=none: Not a number"):
         barnabas.Broker({"num.partitions": "none"}, process=process).start()
     assert list(tmp_path.iterdir()) == []
 
@@ -270,6 +276,72 @@ def test_predicates_are_for_brokers_in_this_process(broker: barnabas.Broker) -> 
     assert fault.hits == 1
 
 
+def test_what_a_predicate_raises_is_raised_by_whatever_looks_at_faults() -> None:
+    def breaks(request: Message) -> bool:
+        raise LookupError("here")
+
+    with barnabas.Broker() as broker:
+
+        def asked() -> AddedFault:
+            fault = broker.faults.add("drop", predicate=breaks)
+            with RawClient(broker.port) as client:
+                assert client.call(FindCoordinatorRequest(key="g"), 2) is not None
+                client.call(FindCoordinatorRequest(key="g"), 2)
+            return fault
+
+        looks: list[Callable[[AddedFault], object]] = [
+            lambda fault: fault.hits, lambda fault: fault.seen, lambda fault: fault.remove(),
+            lambda _: broker.faults.clear(), lambda _: broker.faults.check(),
+            lambda _: broker.clear(),
+        ]  # fmt: skip
+        for look in looks:
+            broker.faults.clear()
+            fault = asked()
+            with pytest.raises(
+                PredicateFailed, match=r"LookupError\('here'\) of a Find\w+, and 1 m"
+            ):
+                look(fault)
+            broker.faults.check()
+        asked()
+        with pytest.raises(PredicateFailed):
+            broker.stop()
+    with pytest.raises(ZeroDivisionError), broker:  # what the test itself has raised is enough
+        asked()
+        raise ZeroDivisionError
+
+
+def test_what_things_are_is_seen(broker: barnabas.Broker, client: RawClient) -> None:
+    kind = "in a process" if broker.process else "in a thread"
+    shown = f"<Broker {kind} on {broker.bootstrap_servers}, running>"
+    assert repr(broker) == shown
+    assert repr(broker.clock) == f"<the clock of {shown}>"
+    assert repr(broker.faults) == "<faults: none>"
+    fault = broker.faults.add(
+        "error", api="METADATA", error="LEADER_NOT_AVAILABLE", topic="t", partition=0
+    )
+    assert repr(fault) == (
+        f"<fault {fault.number}: error LEADER_NOT_AVAILABLE to METADATA, topic t, partition 0;"
+        " 0 of 0 hit>"
+    )
+    every = broker.faults.add(times=None)
+    client.call(FindCoordinatorRequest(key="g"), 2)
+    assert repr(every) == f"<fault {every.number}: none to every request; 1 of 1 hit>"
+    assert repr(broker.faults) == f"<faults: {fault!r}, {every!r}>"
+    broker.kill()
+    assert repr(broker) == shown.replace("running", "stopped")
+    broker.start()
+
+
+@in_both
+def test_a_broker_that_has_not_begun_or_has_ended_is_seen_as_such(process: bool) -> None:
+    broker = barnabas.Broker(process=process)
+    assert repr(broker).endswith(", not started>")
+    with broker:
+        fault = broker.faults.add()
+    assert repr(broker).endswith(", stopped>")
+    assert f"<fault {fault.number}: none to every request; 0 of 0 hit>" == repr(fault)
+
+
 def test_only_a_thread_shows_the_broker_itself(broker: barnabas.Broker) -> None:
     if broker.process:
         for ask in (lambda: broker.server, lambda: broker.call(int)):
@@ -278,7 +350,9 @@ def test_only_a_thread_shows_the_broker_itself(broker: barnabas.Broker) -> None:
         assert broker.control_url.startswith("http://127.0.0.1:")
     else:
         assert broker.call(lambda: broker.server.broker_id) == 0
-        with pytest.raises(RuntimeError, match=r"set barnabas\.http\.control=true"):
+        with pytest.raises(
+            RuntimeError, match=r'the settings have {"barnabas\.http\.control": True'
+        ):
             broker.control_url  # noqa: B018  # a property that refuses
 
 
@@ -289,3 +363,30 @@ def test_before_the_first_start_there_is_no_broker() -> None:
             ask()
     broker.stop()
     broker.kill()
+
+
+@in_both
+@pytest.mark.parametrize(
+    ("listener", "host"),
+    [("", "127.0.0.1"), ("127.0.0.2", "127.0.0.2"), ("[::1]", "[::1]")],
+)
+def test_bootstrap_servers_is_where_the_first_listener_is(
+    process: bool, listener: str, host: str
+) -> None:
+    settings = {
+        "listeners": f"FIRST://{listener}:0,SECOND://127.0.0.1:0",
+        "listener.security.protocol.map": "FIRST:PLAINTEXT,SECOND:PLAINTEXT",
+        "inter.broker.listener.name": "SECOND",
+    }
+    with barnabas.Broker(settings, process=process) as broker:
+        assert broker.bootstrap_servers == f"{host}:{broker.port}"
+        socket.create_connection((host.strip("[]"), broker.port), 30).close()
+        assert broker.ask("GET", "/control/broker")["bootstrap_servers"] == broker.bootstrap_servers
+        before = broker.bootstrap_servers
+        broker.restart()
+        assert broker.bootstrap_servers == before
+
+
+def test_a_host_of_ipv6_goes_into_brackets() -> None:
+    with barnabas.Broker(host="::1") as broker:
+        assert broker.bootstrap_servers == f"[::1]:{broker.port}"

@@ -112,9 +112,12 @@ def test_nor_stop_the_broker(command: str, broker: barnabas.Broker) -> None:
 
 
 def test_the_port_outlives_the_broker(broker: barnabas.Broker) -> None:
-    assert ask(broker, "GET", "/health")[1]["status"] == "ok"
+    for path in ("/health", "/healthz", "/readyz"):
+        assert ask(broker, "GET", path)[1]["status"] == "ok"
     assert ask(broker, "POST", "/control/broker/stop")[1]["running"] is False
-    assert ask(broker, "GET", "/health") == (503, {"status": "stopped"})
+    for path in ("/health", "/healthz", "/readyz"):
+        assert ask(broker, "GET", path) == (503, {"status": "stopped"})
+    assert ask(broker, "GET", "/livez") == (200, {"status": "alive"})
     assert ask(broker, "GET", "/metrics") == (503, "the broker is stopped\n")
     status, answer = ask(broker, "GET", "/control/clock")
     assert (status, answer) == (409, {"error": "the broker is not running"})
@@ -159,7 +162,10 @@ def test_without_the_setting_there_is_no_control(tmp_path: Path) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", server.http.port, timeout=20)
         connection.request("GET", "/control/broker")
         response = connection.getresponse()
-        assert (response.status, b"/health, /metrics" in response.read()) == (404, True)
+        assert (
+            response.status,
+            b"/health, /healthz, /livez, /metrics, /readyz" in response.read(),
+        ) == (404, True)
         connection.close()
 
 

@@ -18,7 +18,7 @@ PROGRAMS = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 def test_the_tests_on_the_page_pass(pytester: pytest.Pytester) -> None:
     pytest.importorskip("confluent_kafka")
     tests = [program for program in PROGRAMS if "def test_" in program]
-    assert len(tests) == 5
+    assert len(tests) == 7
     pytester.makepyfile("\n\n".join(tests))
     pytester.makeini("[pytest]\nfilterwarnings = error\n")
     outcome = pytester.runpytest_subprocess("-q", "-p", "no:cacheprovider")

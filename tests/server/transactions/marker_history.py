@@ -54,6 +54,7 @@ from barnabas.storage.producers.verification import VerificationGuard
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.write_txn_markers import WritableTxnMarker
 from barnabas.wire.uuids import Uuid
+from tests.server.replication.leaders import leader_parts
 from tests.server.transactions.open_transactions import request_of
 
 DATA = [("d", 0), ("d", 1), ("e", 0), ("gone", 0)]
@@ -116,7 +117,7 @@ class History:
         self.disks = LogManager([str(self.directory)])
         self.disks.open(lambda _: CONFIG, clock.now_ms())
         self.metadata = ClusterMetadata()
-        self.replicas = Replicas(0, self.disks, lambda *_: False, Metrics())
+        self.replicas = Replicas(0, self.disks, lambda *_: False, Metrics(), leader_parts())
         self.produces, self.fetches = Delayed(clock, "Produce"), Delayed(clock, "Fetch")
         config = load_config(
             (), {"offsets.topic.num.partitions": 1, "transaction.state.log.num.partitions": 1}

@@ -162,18 +162,41 @@ def test_a_marker_during_the_loading_is_read_from_the_log(
 
 @pytest.mark.usefixtures("_record_by_record")
 def test_a_marker_that_was_loaded_before_it_is_safe_counts_once(world: World) -> None:
-    """Told by the log first and by its writer later; a commit in between stands."""
+    """Told by the log first and by its writer later; nothing is answered before it is safe."""
     world.commit_in_transaction(7)
     partition = world.partition()
     deferred = world.write_while_loading(marker([OFFSETS]), isr=(0, 1))
-    world.run(world.loaded())
-    assert (world.committed(), deferred.done) == (7, False)
+    world.run(world.replayed())
+    assert (world.shards.is_loading, deferred.done) == (True, False)
+    world.replicated(partition)
+    assert (world.committed(), deferred.done) == (7, True)
     partition.isr = partition.replicas = (0,)
     assert world.commit(9) is ErrorCode.NONE
-    world.produces.complete(partition.key)
-    assert (world.committed(), deferred.done) == (9, True)
     world.reload()
     assert world.committed() == 9
+
+
+@pytest.mark.parametrize(("is_commit", "offset"), [(True, 7), (False, 3)])
+def test_a_marker_that_comes_before_what_was_loaded_is_safe_takes_effect(
+    world: World, is_commit: bool, offset: int
+) -> None:
+    """It stands behind what was read, and is told to nobody else."""
+    world.commit(3)
+    partition = world.partition()
+    partition.isr = partition.replicas = (0, 1)
+    world.commit_in_transaction(7)
+
+    async def load() -> None:
+        world.leadership.resigned(0)
+        world.lead(0, partition.leader_epoch + 1, isr=(0, 1))
+        await world.replayed()
+
+    world.run(load())
+    deferred = world.write(marker([OFFSETS], is_commit=is_commit))
+    assert (world.shards.is_loading, deferred.done) == (True, False)
+    world.replicated(partition)
+    assert (world.committed(), deferred.done) == (offset, True)
+    assert not world.group().offsets.is_unstable("orders", 0)
 
 
 @pytest.mark.broker_says("offsets did not take effect")

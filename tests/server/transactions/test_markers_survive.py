@@ -190,6 +190,7 @@ def test_a_partition_without_a_leader_at_loading_gets_its_marker(
             assert not is_complete(first, "x")
             second = await cluster.start(1)
             await eventually(lambda: is_complete(first, "x"))
+            await eventually(lambda: second.replicas.find("t", 0) is not None)
             there = second.replicas.require("t", 0)
             assert not open_in(there)
             assert [outcome for _, _, outcome in markers_in(there)] == [commit]

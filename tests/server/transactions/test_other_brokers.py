@@ -9,6 +9,7 @@ import pytest
 
 from barnabas.server.broker import Broker
 from barnabas.server.core.clock import ManualClock
+from barnabas.server.peers.dialing import dial
 from barnabas.server.peers.peers import Peers
 from barnabas.server.requests.faults import Fault, Faults
 from barnabas.server.transactions.other_coordinators import OtherCoordinators, Question
@@ -234,7 +235,7 @@ def ask_other(
         asked, clock = Asked(), ManualClock()
         other = OtherBroker(asked)
         await other.start()
-        peers = Peers(lambda _: other.address, "broker-0-txn-verifier", clock, lambda: 30_000)
+        peers = Peers(lambda _: other.address, "broker-0-txn-verifier", clock, lambda: 30_000, dial)
         coordinators = OtherCoordinators(peers)
         try:
             await scene(coordinators, other, asked, clock)

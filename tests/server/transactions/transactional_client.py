@@ -57,7 +57,7 @@ class TransactionalClient:
         partitions = list(partitions)
         self.add(partitions)
         for topic, index in partitions:
-            self._write(topic, index, value)
+            self.write(topic, index, value)
 
     def add(self, partitions: Iterable[tuple[str, int]]) -> None:
         """Add partitions to the transaction, as soon as the last one is over."""
@@ -81,14 +81,23 @@ class TransactionalClient:
 
         wait_until(is_added)
 
-    def _write(self, topic: str, index: int, value: bytes) -> None:
+    def write(self, topic: str, index: int, value: bytes) -> None:
+        """Write a record to a partition that has been added."""
         sequence = self._sequences.get((topic, index), 0)
         self._sequences[topic, index] = sequence + 1
         batch = batch_in_transaction(value, self.producer_id, self.epoch, sequence)
         request = produce_request(topic, batch, index)
         request.transactional_id = self.transactional_id
-        (answer,) = self.client.call(request, 9).responses[0].partition_responses
-        assert answer.error_code == ErrorCode.NONE
+        code = ErrorCode.NOT_ENOUGH_REPLICAS
+
+        def is_answered() -> bool:
+            nonlocal code
+            (answer,) = self.client.call(request, 9).responses[0].partition_responses
+            code = ErrorCode(answer.error_code)
+            return code is not ErrorCode.NOT_ENOUGH_REPLICAS  # also of a coordinator that moves
+
+        wait_until(is_answered)
+        assert code is ErrorCode.NONE
 
     def write_and_add(self, topic: str, index: int, value: bytes) -> ErrorCode:
         """As the second protocol does (TV2): the broker adds the partition; tried for a while."""
@@ -147,7 +156,7 @@ def committed(
     while True:
         answer = fetched(fetch(client, (topic, index, offset, 1 << 20), isolation_level=1))
         found = answer[topic, index]
-        assert found.error_code == ErrorCode.NONE
+        assert found.error_code == ErrorCode.NONE, (found.error_code, offset)
         before = offset
         aborted = sorted((a.first_offset, a.producer_id) for a in found.aborted_transactions or ())
         open_aborted: set[int] = set()

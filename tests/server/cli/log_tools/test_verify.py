@@ -5,8 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.server.cli.log_tools.verify_records import batch_problem
+from barnabas.storage.batch.builder import build_batch
 from barnabas.storage.batch.crc import crc32c
-from barnabas.storage.batch.header import HEADER
+from barnabas.storage.batch.header import HEADER, parse_header
+from barnabas.storage.batch.records import Record
+from barnabas.storage.directory.lock import DirectoryLock
+from barnabas.storage.disk.fs import REAL
 from barnabas.storage.producers.snapshot import build_snapshot, parse_snapshot
 from tests.server.cli.log_tools.command import Row, data_directories, run_log
 from tests.server.cli.log_tools.written import contents, segment_files, write_log
@@ -51,6 +56,27 @@ def test_names_the_damage(version: str, tmp_path: Path) -> None:
     assert found[f"torn-cut-0/{log}"]["reason"].startswith("91 bytes at the end are no whole")
     assert found[f"torn-zeros-0/{log}"]["reason"] == "500 bytes at the end are zeros"
     assert found[f"torn-segments-0/{log}"]["offset"] == 6
+
+
+def test_times_before_1970_are_as_kafka_has_them() -> None:
+    # Kafka's validator begins at -1 when it looks for the largest time of a batch.
+    batch = bytearray(build_batch([Record(0, -7, None, b"old"), Record(1, -5, None, b"older")]))
+    for max_timestamp, is_well in ((-5, True), (-1, True), (-4, False), (0, False)):
+        batch[35:43] = max_timestamp.to_bytes(8, "big", signed=True)
+        batch[17:21] = crc32c(batch[21:]).to_bytes(4, "big")
+        problem = batch_problem(bytes(batch), parse_header(batch, 0), shallow=False)
+        assert (problem is None) == is_well, problem
+
+
+def test_a_broker_that_has_the_directory_is_mentioned(tmp_path: Path) -> None:
+    directory = tmp_path / "orders-0"
+    write_log(directory)
+    lock = DirectoryLock(REAL, str(tmp_path))
+    words = f"{directory} is in use by a broker: what it is writing may be taken for damage"
+    for is_held in (True, False):
+        ran = run_log("verify", directory)
+        assert (ran.code, words in ran.errors) == (0, is_held)
+        lock.release()
 
 
 # --- our own, damaged one way at a time ----------------------------------------------------
@@ -185,6 +211,10 @@ def miscount_epochs(directory: Path) -> None:
     (directory / "leader-epoch-checkpoint").write_text("0\n3\n0 0\n")
 
 
+def empty_epochs(directory: Path) -> None:
+    (directory / "leader-epoch-checkpoint").write_bytes(b"")
+
+
 def leave_a_swap_file(directory: Path) -> None:
     (directory / "00000000000000000000.log.swap").write_bytes(b"")
 
@@ -219,6 +249,7 @@ DAMAGES: list[tuple[Callable[[Path], None], str, str]] = [
     (let_epochs_fall, "leader-epoch-checkpoint", "does not come after"),
     (begin_an_epoch_too_high, "leader-epoch-checkpoint", "above the log's end 22"),
     (miscount_epochs, "leader-epoch-checkpoint", "damaged"),
+    (empty_epochs, "leader-epoch-checkpoint", "empty, though the log has records"),
     (leave_a_swap_file, "00.log.swap", "compaction that did not finish"),
     (spoil_the_metadata, "partition.metadata", "no topic id"),
 ]
@@ -257,6 +288,14 @@ def test_looks_at_a_data_directory(tmp_path: Path) -> None:
         "log-start-offset-checkpoint": "damaged",
         "meta.properties": "damaged",
     }
+
+
+def test_leader_epochs_of_a_log_without_records_are_an_empty_file(tmp_path: Path) -> None:
+    """Apache Kafka makes the file with the log, and writes it with the first record."""
+    (tmp_path / "orders-0").mkdir()
+    for name in ("00000000000000000000.log", "leader-epoch-checkpoint"):
+        (tmp_path / "orders-0" / name).touch()
+    assert problems(tmp_path / "orders-0") == []
 
 
 def test_shallow_does_not_look_at_records(tmp_path: Path) -> None:

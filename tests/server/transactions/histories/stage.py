@@ -37,6 +37,7 @@ from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.write_txn_markers import WritableTxnMarker, WriteTxnMarkersRequest
 from barnabas.wire.uuids import Uuid
 from tests.server.coordinators.world import CONFIG, CoordinatorWorld
+from tests.server.replication.leaders import leader_parts
 
 T = TypeVar("T")
 DATA = "data"
@@ -141,7 +142,7 @@ class Stage(CoordinatorWorld):
         self.disks = LogManager([str(self.directory)])
         configs = {TRANSACTION_TOPIC: CONFIG}
         self.disks.open(lambda name: configs.get(name, LogConfig()), self.clock.now_ms())
-        self.replicas = Replicas(0, self.disks, lambda *_: False, Metrics())
+        self.replicas = Replicas(0, self.disks, lambda *_: False, Metrics(), leader_parts())
         self._make()
 
     def end(self) -> None:

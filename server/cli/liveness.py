@@ -1,0 +1,70 @@
+"""Says on the standard error when brokers that a client talks to go away, and when they are back.
+
+A broker is away when the connection that there was is gone and no new one can be made: the
+look at the connections costs nothing, and only for lost ones an address is tried.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from barnabas.server.cli.answering import why_unreachable
+from barnabas.server.cli.output import note
+
+LOOK_S = 0.5
+TRY_S = 0.5
+
+
+class Watch:
+    """The brokers that a client of kafka-python was connected to, and which of them are away."""
+
+    def __init__(self, manager: Any, say: Callable[[str], None] = note) -> None:
+        self._manager, self._say = manager, say
+        self._met: set[object] = set()
+        self._away: set[object] = set()
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether a broker that this client needs is away."""
+        return bool(self._away)
+
+    def look(self) -> None:
+        """See who is connected; say what has changed."""
+        connected = {
+            node_id for node_id, each in list(self._manager._conns.items()) if each.connected
+        }
+        known = {each.node_id: each for each in self._manager.cluster.brokers()}
+        for node_id in connected & self._away:
+            self._say(f"{_name(known.get(node_id), node_id)} is back")
+        self._away -= connected
+        self._met = ((self._met | connected) & known.keys()) - self._away
+        self._away &= known.keys()
+        failing = set(self._manager._backoff) & known.keys() - self._away  # could not be connected
+        for node_id in (self._met | failing) - connected:
+            broker = known[node_id]
+            if reason := why_unreachable((broker.host, broker.port), TRY_S):
+                self._away.add(node_id)
+                self._say(f"{_name(broker, node_id)} is away: {reason}; trying again")
+
+
+def _name(broker: Any, node_id: object) -> str:
+    return f"broker {node_id} at {broker.host}:{broker.port}" if broker else f"broker {node_id}"
+
+
+@contextmanager
+def looking(look: Callable[[], None]) -> Iterator[None]:
+    """Look twice a second, in a thread, while the body runs."""
+    stopping = threading.Event()
+
+    def run() -> None:
+        while not stopping.wait(LOOK_S):
+            look()
+
+    thread = threading.Thread(target=run, name="look", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopping.set()
+        thread.join()
