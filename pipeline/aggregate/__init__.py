@@ -1,0 +1,1 @@
+"""Website activity counted: sessions and windows with watermarks, late events shown."""

@@ -1,0 +1,1 @@
+"""`barnabas pipeline demo`: every job once, on a broker of its own."""

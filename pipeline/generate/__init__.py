@@ -1,0 +1,1 @@
+"""A seeded stream of website activity: the same events for the same seed."""

@@ -1,0 +1,1 @@
+"""Topics into the lake, every record once, whatever is killed."""

@@ -1,0 +1,1 @@
+"""The lake back into topics, every record once, whatever is killed."""

@@ -1,0 +1,1 @@
+"""One way to a Spark session, to Kafka through it, and to one-sentence errors."""
