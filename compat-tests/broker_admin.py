@@ -56,6 +56,13 @@ class BrokerAdmin:
         self._admin.create_partitions([NewPartitions(topic, total)])[topic].result(PATIENCE_SECONDS)
         self._wait_for_leaders(topic, total)
 
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic and wait until it is gone."""
+        self._admin.delete_topics([name])[name].result(PATIENCE_SECONDS)
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while name in self._admin.list_topics(timeout=PATIENCE_SECONDS).topics:
+            assert time.monotonic() < deadline, f"{name} is still there"
+
     def _wait_for_leaders(self, topic: str, partitions: int) -> None:
         deadline = time.monotonic() + PATIENCE_SECONDS
         while True:

@@ -3,7 +3,8 @@
 BARNABAS_TEST_BOOTSTRAP names one that is running already: that is how the same tests are
 proved against Apache Kafka. Without it a Barnabas is started as a child process. The broker
 needs `group.initial.rebalance.delay.ms=0` and `group.min.session.timeout.ms=500`, and
-`transaction.abort.timed.out.transaction.cleanup.interval.ms=200`.
+`transaction.abort.timed.out.transaction.cleanup.interval.ms=200`, and `log.retention.ms=-1`:
+records that are stamped years ago stay as long as their test takes.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from oracles import running
 SETTINGS = (
     "group.initial.rebalance.delay.ms=0",
     "group.min.session.timeout.ms=500",
+    "log.retention.ms=-1",
     "offsets.topic.num.partitions=4",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms=200",
     "transaction.state.log.num.partitions=4",

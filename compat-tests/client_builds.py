@@ -193,7 +193,7 @@ def _pom(group: str, artifact: str, version: str) -> str:
 
 def ancient_java_family(lacks: Mapping[str, str]) -> Family:
     """Kafka 0.8.2.2: kafka-clients has no consumer yet, so Scala's comes with it."""
-    sources = [HERE / "java-0.8" / "Ancient.java", JAVA / "Contract.java"]
+    sources = [*sorted((HERE / "java-0.8").glob("*.java")), JAVA / "Contract.java"]
 
     def launch() -> Launch:
         jars = maven_jars("org.apache.kafka:kafka_2.11:0.8.2.2")

@@ -369,6 +369,7 @@ def _add_group(command: argparse.ArgumentParser) -> None:
     command.add_argument("--timeout-ms", type=int, default=60_000)
     command.add_argument("--session-ms", type=int, default=6_000)
     command.add_argument("--metadata-ms", type=int, default=500)
+    command.add_argument("--zookeeper")
 
 
 def _add_drain(command: argparse.ArgumentParser) -> None:

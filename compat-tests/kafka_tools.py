@@ -6,6 +6,7 @@ says how; the tools themselves are the jars' own.
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from base64 import b64decode, b64encode
@@ -33,6 +34,8 @@ MAIN_CLASSES = MappingProxyType(
         "kafka-consumer-groups": _TOOLS + "consumer.group.ConsumerGroupCommand",
         "kafka-transactions": _TOOLS + "TransactionsCommand",
         "kafka-features": _TOOLS + "FeatureCommand",
+        "kafka-reassign-partitions": _TOOLS + "reassign.ReassignPartitionsCommand",
+        "kafka-leader-election": _TOOLS + "LeaderElectionCommand",
     }
 )
 OLD_MAIN_CLASSES = MappingProxyType(
@@ -118,3 +121,14 @@ class KafkaTools:
 
 def _compile(target: Path) -> None:
     run_build(["javac", "-d", str(target), str(SOURCE)])
+
+
+def plan(folder: Path, topic: str, *replicas: list[int]) -> str:
+    """A file for kafka-reassign-partitions: where the partitions of a topic are to be."""
+    partitions = [
+        {"topic": topic, "partition": index, "replicas": each}
+        for index, each in enumerate(replicas)
+    ]
+    path = folder / "plan.json"
+    path.write_text(json.dumps({"version": 1, "partitions": partitions}))
+    return str(path)

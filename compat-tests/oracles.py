@@ -82,11 +82,18 @@ def run_java(release: str, *program: str) -> str:
 
 @contextmanager
 def running(
-    command: list[str], stderr: IO[bytes] | int | None = None
+    command: list[str], stderr: IO[bytes] | int | None = None, *, modules: Path | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a child process with pipes for its input and output; it is gone on the way out."""
+    """Run a child process with pipes for its input and output; it is gone on the way out.
+
+    `modules` is a folder of what a Python program imports: its own is not looked into where the
+    compiled package is tested (PYTHONSAFEPATH).
+    """
+    env = dict(os.environ)
+    if modules is not None:
+        env["PYTHONPATH"] = os.pathsep.join(filter(None, (str(modules), env.get("PYTHONPATH"))))
     process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, env=env
     )
     try:
         yield process

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from cli_commands import barnabas, rows
 from confluent_kafka import Consumer, Producer
 from kafka_server import ApacheKafka, running_kafka
 from raw_producer import RawProducer
@@ -27,26 +23,6 @@ HOUR_MS = 3_600_000
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheKafka]:
     with running_kafka("4.4.0", tmp_path_factory.mktemp("kafka")) as server:
         yield server
-
-
-def barnabas(
-    kafka: ApacheKafka, *arguments: str, stdin: str = "", code: int = 0
-) -> subprocess.CompletedProcess[str]:
-    outcome = subprocess.run(
-        [sys.executable, "-m", "barnabas", *arguments],
-        env=os.environ | {"BARNABAS_BOOTSTRAP": kafka.address},
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_SECONDS,
-    )
-    assert outcome.returncode == code, outcome.stderr
-    return outcome
-
-
-def rows(kafka: ApacheKafka, *arguments: str, stdin: str = "") -> list[dict[str, Any]]:
-    printed = barnabas(kafka, *arguments, "--json", stdin=stdin).stdout
-    return [json.loads(line) for line in printed.splitlines()]
 
 
 def test_topics_and_settings(kafka: ApacheKafka) -> None:

@@ -114,6 +114,8 @@ FILES = {
     "ssl.client.auth=perhaps": False,
     "fetch.max.bytes=1000": False,
     "authorizer.class.name=": True,
+    "remote.log.storage.system.enable=true": True,
+    "no.such.setting=1": True,
 }  # fmt: skip
 
 # Where our verdict differs from Kafka's on purpose, and why.
@@ -125,9 +127,7 @@ DIFFERENT = {
     "group.consumer.max.heartbeat.interval.ms=60000\ngroup.consumer.heartbeat.interval.ms=46000": (
         "members would be thrown out between heartbeats"
     ),
-    "process.roles=broker": "there is no KRaft here",
-    "remote.log.storage.system.enable=true": "there is no tiered storage here",
-    "no.such.setting=1": "Kafka ignores unknown names; a typing error should not go unnoticed",
+    "num.partitons=1": "Kafka ignores unknown names; a typing error should not go unnoticed",
     "listener.name.plaintext.ssl.client.auth=perhaps": "Kafka finds out when the listener opens",
 }
 

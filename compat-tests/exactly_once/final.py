@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
@@ -124,12 +125,15 @@ class Final:
                 committed[Place(at.topic, at.partition)] = max(at.offset, 0)
             return all(committed[place] >= self._ends[place] for place in committed)
 
+        before: dict[Place, int] | None = None
         try:
-            _until(f"group {group}", moved, self._meanwhile)
-        except NeverEnded:
+            while before != committed:  # on a busy machine it takes its time, but it comes
+                before = dict(committed)
+                with suppress(NeverEnded):
+                    return _until(f"group {group}", moved, self._meanwhile)
             ends = {str(place): end for place, end in self._ends.items()}
             at = {str(place): offset for place, offset in committed.items()}
-            raise NeverEnded(f"group {group} is at {at}, of {ends}") from None
+            raise NeverEnded(f"group {group} stays at {at}, of {ends}")
         finally:
             for place, offset in committed.items():
                 at = {"topic": place.topic, "partition": place.partition}

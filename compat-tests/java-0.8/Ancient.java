@@ -21,7 +21,7 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
-/** Kafka 0.8.2.2: its new Java producer and Scala's SimpleConsumer, under contract.md. */
+/** Kafka 0.8.2.2: its new Java producer, Scala's SimpleConsumer and high-level consumer, under contract.md. */
 public final class Ancient {
     private static final int FETCH_BYTES = 1 << 20;
     private static final int WAIT_MS = 100;
@@ -40,6 +40,12 @@ public final class Ancient {
             consume(options);
         } else if (command.equals("drain")) {
             drain(options);
+        } else if (command.equals("group")) {
+            new HighLevel(options).run(control);
+        } else if (command.equals("commit")) {
+            OldOffsets.commit(options);
+        } else if (command.equals("committed")) {
+            OldOffsets.committed(options);
         } else {
             throw new IllegalArgumentException("0.8.2.2 has no " + command);
         }

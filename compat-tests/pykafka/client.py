@@ -1,13 +1,14 @@
-"""pykafka 2.8.0's Producer and SimpleConsumer under the command contract (`contract.md`)."""
+"""pykafka 2.8.0's Producer, SimpleConsumer and BalancedConsumer under `contract.md`."""
 
 import argparse
 import queue
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import contract
-from contract import Received, Record
+from contract import Offsets, Received, Record
 from pykafka import KafkaClient
 from pykafka.common import CompressionType, OffsetType
+from pykafka.exceptions import KafkaException
 from pykafka.partition import Partition
 
 _CODECS = {
@@ -74,7 +75,67 @@ class PyKafka:
         consumer.stop()
 
     def member(self, options: argparse.Namespace) -> contract.Member:
-        raise NotImplementedError("pykafka's balanced consumers are another issue's part")
+        return BalancedMember(options)
+
+
+class BalancedMember:
+    """A balanced consumer, whose group is in ZooKeeper; without `--zookeeper` in the broker."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        where = options.zookeeper
+        self._client = KafkaClient(hosts=options.bootstrap, zookeeper_hosts=where)
+        self._topic = options.topic
+        balancing = {"managed": True}
+        if where is not None:
+            balancing = {
+                "zookeeper_connect": where,
+                "zookeeper_connection_timeout_ms": options.session_ms,  # of the session, too
+            }
+        self._consumer = self._client.topics[options.topic].get_balanced_consumer(
+            options.group,
+            auto_commit_enable=options.commit == "auto",
+            auto_commit_interval_ms=200,
+            auto_offset_reset=OffsetType.EARLIEST,
+            consumer_timeout_ms=100,
+            rebalance_max_retries=20,
+            rebalance_backoff_ms=100,
+            post_rebalance_callback=self._rebalanced,
+            **balancing,
+        )
+
+    def _rebalanced(self, _consumer: object, old: Iterable[int], new: Iterable[int]) -> None:
+        for event, numbers in (("revoked", set(old) - set(new)), ("assigned", set(new) - set(old))):
+            if numbers:
+                contract.emit_partitions(event, [(self._topic, number) for number in numbers])
+
+    def poll(self) -> list[Received]:
+        message = self._consumer.consume()
+        if message is None:
+            return []
+        record = Record(message.partition_key, message.value, [])
+        return [Received(self._topic, message.partition_id, message.offset, -1, record)]
+
+    def commit_sync(self, offsets: Offsets) -> None:
+        """Commit what was handed out of all that it holds."""
+        try:
+            self._consumer.commit_offsets()
+        except KafkaException as error:
+            raise contract.CommitFailed(repr(error)) from error
+
+    def commit_async(self, offsets: Offsets) -> None:
+        raise NotImplementedError
+
+    def seek(self, topic: str, partition: int, offset: int) -> None:
+        raise NotImplementedError
+
+    def pause(self, topic: str, partition: int) -> None:
+        raise NotImplementedError
+
+    def resume(self, topic: str, partition: int) -> None:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        self._consumer.stop()
 
 
 def _numbered(partitions: list[Partition], number: int) -> Partition:

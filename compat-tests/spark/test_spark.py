@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 from zlib import crc32
 
 import pytest
@@ -21,39 +17,7 @@ from flights import (
     partition_of,
     send_flights,
 )
-from oracles import require_oracle, require_package, require_program, running
-
-Spark = Callable[..., dict[str, Any]]
-
-
-@pytest.fixture(scope="module")
-def spark(broker_address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spark]:
-    """Sends one command to the Spark program and returns its answer."""
-    require_program("java")
-    require_package("pyspark")
-    program = Path(__file__).parent / "program.py"
-    jars = require_oracle("jars-spark-4.2.0")
-    log = tmp_path_factory.mktemp("spark") / "stderr"
-    command = [sys.executable, str(program), broker_address, str(jars)]
-    with log.open("wb") as stderr, running(command, stderr) as process:
-        _answer(process, log)
-
-        def call(do: str, **arguments: Any) -> dict[str, Any]:
-            assert process.stdin is not None
-            process.stdin.write(json.dumps({"do": do, **arguments}).encode() + b"\n")
-            process.stdin.flush()
-            return _answer(process, log)
-
-        yield call
-
-
-def _answer(process: subprocess.Popen[bytes], log: Path) -> dict[str, Any]:
-    assert process.stdout is not None
-    line = process.stdout.readline()
-    assert line, f"Spark ended\n{log.read_text()[-3000:]}"
-    answer: dict[str, Any] = json.loads(line)
-    assert "error" not in answer, f"{answer['error']}\n{log.read_text()[-3000:]}"
-    return answer
+from spark_link import Spark
 
 
 @pytest.fixture(scope="module")
