@@ -7,6 +7,7 @@ BARNABAS_COMPILE=1 makes a failure to compile a failure to build. `pip install -
 
 import os
 import platform
+import re
 import subprocess
 import sys
 import sysconfig
@@ -19,6 +20,7 @@ from setuptools.command.build_ext import build_ext
 ROOT = Path(__file__).parent
 WANTED = os.environ.get("BARNABAS_COMPILE", "")
 REASON = "uncompiled.txt"
+RELATIVE_LINK = re.compile(r"\]\((?!https?:|#)([^)]+)\)")
 CAN_COMPILE = platform.python_implementation() == "CPython" and sys.platform != "win32"
 
 
@@ -82,7 +84,16 @@ def compiled_sources() -> list[str]:
     return found
 
 
+def readme() -> str:
+    """README.md as a package index shows it, where what it links to is not beside it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    base = f"{project['urls']['Source']}/blob/main"
+    return RELATIVE_LINK.sub(rf"]({base}/\1)", (ROOT / "README.md").read_text())
+
+
 setup(
+    long_description=readme(),
+    long_description_content_type="text/markdown",
     # One that stands for all: which there are is known once mypyc has run.
     ext_modules=[Extension("barnabas.compiled", [])] if CAN_COMPILE and WANTED != "0" else [],
     cmdclass={"build_ext": BuildCompiled},

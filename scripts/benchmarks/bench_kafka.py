@@ -23,7 +23,7 @@ from generator import ROOT, GeneratorError
 from java_tools import ToolError
 from librdkafka import LibrdkafkaError
 from lifecycle import LIFECYCLE
-from peers import PEERS, Peer, PeerError
+from peers import PEERS, ZOOKEEPER_PEERS, Peer, PeerError
 from raw import RawError
 from workloads import FLOOR, STEADY, Settings, warm_up
 
@@ -38,25 +38,27 @@ class Comparison:
     settings: Settings
     rounds: int
     results: Results
+    kinds: dict[str, type[Peer]]
     problems: list[str] = field(default_factory=list)
 
     def run_lifecycle(self, names: list[str]) -> None:
         for name in names:
-            for peer in self._turns([name for name in self.results if PEERS[name].is_broker]):
-                self._attempt(peer, name, partial(LIFECYCLE[name], PEERS[peer], self.settings))
+            for peer in self._turns([name for name in self.results if self.kinds[name].is_broker]):
+                self._attempt(peer, name, partial(LIFECYCLE[name], self.kinds[peer], self.settings))
 
     def run_steady(self, names: list[str]) -> None:
         """Starts every peer once and keeps it for all of these workloads."""
         running: dict[str, Peer] = {}
         try:
             for peer in self.results if names else []:
-                running[peer] = PEERS[peer]()
+                running[peer] = self.kinds[peer]()
                 self._attempt(peer, "warm-up", partial(self._warm, running[peer]))
             ready = [peer for peer, broker in running.items() if broker.is_running()]
             for name in names:
-                for peer in self._turns([p for p in ready if name in FLOOR or PEERS[p].is_broker]):
+                taking_part = [p for p in ready if name in FLOOR or self.kinds[p].is_broker]
+                for peer in self._turns(taking_part):
                     self._attempt(peer, name, partial(STEADY[name], running[peer], self.settings))
-            for peer in [p for p in ready if PEERS[p].is_broker]:
+            for peer in [p for p in ready if self.kinds[p].is_broker]:
                 self._attempt(peer, "memory", partial(_memory, running[peer]))
         finally:
             for broker in running.values():
@@ -107,8 +109,9 @@ def main(arguments: Sequence[str]) -> int:
         log_gigabytes=options.log_gigabytes,
         partitions=options.partitions,
     )
-    peers = [name for name in PEERS if name == options.only or not options.only]
-    comparison = Comparison(settings, options.rounds, {name: {} for name in peers})
+    kinds = ZOOKEEPER_PEERS if options.zookeeper else PEERS
+    peers = [name for name in kinds if name == options.only or not options.only]
+    comparison = Comparison(settings, options.rounds, {name: {} for name in peers}, kinds)
     chosen = options.workload or [*LIFECYCLE, *STEADY]
     try:
         comparison.run_lifecycle([name for name in LIFECYCLE if name in chosen])
@@ -129,6 +132,11 @@ def _parser() -> argparse.ArgumentParser:
         description="Measures Barnabas and Apache Kafka 4.4.0 with the same loads.",
     )
     parser.add_argument("--only", choices=PEERS, help="measure this one alone")
+    parser.add_argument(
+        "--zookeeper",
+        action="store_true",
+        help="each with an Apache ZooKeeper; Apache Kafka is 3.9.1 then",
+    )
     parser.add_argument(
         "--workload",
         action="append",

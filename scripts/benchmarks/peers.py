@@ -18,10 +18,21 @@ from pathlib import Path
 import psutil
 import raw
 
+from barnabas.server.testing.zookeeper import ZookeeperServer
+
 ROOT = Path(__file__).parents[2]
 JARS = ROOT / ".oracles" / "jars-4.4.0"
 START_TIMEOUT_SECONDS = 120
+JARS_3_9 = ROOT / ".oracles" / "jars-3.9.1"
 DELETE_DELAY_SECONDS = 1.0
+SMALL = {
+    "offsets.topic.replication.factor": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "group.initial.rebalance.delay.ms": "0",
+    "log.cleaner.backoff.ms": "500",
+    "log.segment.delete.delay.ms": f"{DELETE_DELAY_SECONDS * 1000:.0f}",
+}
 
 
 class PeerError(Exception):
@@ -149,12 +160,7 @@ class Kafka(Peer):
             "listeners": f"PLAINTEXT://127.0.0.1:{self._port},"
             f"CONTROLLER://127.0.0.1:{controller_port}",
             "log.dirs": str(self.folder / "data"),
-            "offsets.topic.replication.factor": "1",
-            "transaction.state.log.replication.factor": "1",
-            "transaction.state.log.min.isr": "1",
-            "group.initial.rebalance.delay.ms": "0",
-            "log.cleaner.backoff.ms": "500",
-            "log.segment.delete.delay.ms": f"{DELETE_DELAY_SECONDS * 1000:.0f}",
+            **SMALL,
         }
         properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
         cluster_id = "YmFybmFiYXNiZW5jaG1hcg"
@@ -211,4 +217,52 @@ def _free_ports(count: int) -> list[int]:
     return ports
 
 
+class BarnabasOnZookeeper(Barnabas):
+    """The same with an Apache ZooKeeper as its registry, which is not counted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._zookeeper = ZookeeperServer(self.folder / "zookeeper", jars=JARS_3_9)
+        self._zookeeper.start()
+
+    def command(self) -> list[str]:
+        connect = f"zookeeper.connect={self._zookeeper.address}/bench"
+        return [*super().command(), "--set", connect, "--set", "broker.id=1"]
+
+    def discard(self) -> None:
+        super().discard()
+        self._zookeeper.stop()
+
+
+class KafkaOnZookeeper(Kafka):
+    """Apache Kafka 3.9.1 with an Apache ZooKeeper, which is not counted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._zookeeper = ZookeeperServer(self.folder / "zookeeper", jars=JARS_3_9)
+        self._zookeeper.start()
+
+    def command(self) -> list[str]:
+        properties = self.folder / "server.properties"
+        if not properties.exists():
+            (self._port,) = _free_ports(1)
+            settings = {
+                "broker.id": "1",
+                "zookeeper.connect": f"{self._zookeeper.address}/bench",
+                "listeners": f"PLAINTEXT://127.0.0.1:{self._port}",
+                "log.dirs": str(self.folder / "data"),
+                **SMALL,
+            }
+            properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+        return ["java", *self.FLAGS, "-cp", f"{JARS_3_9}/*", "kafka.Kafka", str(properties)]
+
+    def discard(self) -> None:
+        super().discard()
+        self._zookeeper.stop()
+
+
 PEERS: dict[str, type[Peer]] = {"barnabas": Barnabas, "kafka": Kafka, "bare": Bare}
+ZOOKEEPER_PEERS: dict[str, type[Peer]] = {
+    "barnabas": BarnabasOnZookeeper,
+    "kafka": KafkaOnZookeeper,
+}

@@ -30,7 +30,7 @@ class Connection:
         self._socket.close()
 
     def call(self, api_key: int, version: int, body: bytes) -> bytes:
-        frame = struct.pack(">hhi", api_key, version, 1) + _string("bench") + body
+        frame = struct.pack(">hhi", api_key, version, 1) + string("bench") + body
         self._socket.sendall(struct.pack(">i", len(frame)) + frame)
         (size,) = struct.unpack(">i", self._receive(4))
         return self._receive(size)[4:]
@@ -59,10 +59,10 @@ def create_topics(address: str, topics: Mapping[str, int], **configs: str) -> No
     """Creates topics (name -> partition count) in one CreateTopics v4, then waits for them."""
     settings = struct.pack(">i", len(configs))
     for name, value in configs.items():
-        settings += _string(name.replace("_", ".")) + _string(value)
+        settings += string(name.replace("_", ".")) + string(value)
     body = struct.pack(">i", len(topics))
     for topic, partitions in topics.items():
-        body += _string(topic) + struct.pack(">ihi", partitions, 1, 0) + settings
+        body += string(topic) + struct.pack(">ihi", partitions, 1, 0) + settings
     with Connection(address) as connection:
         answer = connection.call(CREATE_TOPICS, 4, body + struct.pack(">i?", 120_000, False))
     _check_topics(answer[4:])
@@ -88,7 +88,7 @@ def produce_to_all(address: str, topics: Mapping[str, int], batch: bytes) -> Non
     """Appends a batch to every partition (Produce v3, acks=all), a topic at a time."""
     with Connection(address) as connection:
         for topic, partitions in topics.items():
-            body = struct.pack(">hhii", -1, -1, 120_000, 1) + _string(topic)
+            body = struct.pack(">hhii", -1, -1, 120_000, 1) + string(topic)
             body += struct.pack(">i", partitions)
             for index in range(partitions):
                 body += struct.pack(">ii", index, len(batch)) + batch
@@ -96,14 +96,14 @@ def produce_to_all(address: str, topics: Mapping[str, int], batch: bytes) -> Non
 
 
 def delete_topic(address: str, topic: str) -> None:
-    body = struct.pack(">i", 1) + _string(topic) + struct.pack(">i", 60_000)
+    body = struct.pack(">i", 1) + string(topic) + struct.pack(">i", 60_000)
     with Connection(address) as connection:
         connection.call(DELETE_TOPICS, 1, body)
 
 
 def _check_topics(answer: bytes) -> None:
     """Reads [name, error_code, error_message] and refuses the first error."""
-    reader = _Reader(answer)
+    reader = Reader(answer)
     for _ in range(reader.number(">i")):
         name, code, message = reader.string(), reader.number(">h"), reader.string()
         if code:
@@ -112,7 +112,7 @@ def _check_topics(answer: bytes) -> None:
 
 def _check_appended(answer: bytes) -> None:
     """Reads [topic, [partition, error_code, ...]] and refuses the first error."""
-    reader = _Reader(answer)
+    reader = Reader(answer)
     for _ in range(reader.number(">i")):
         topic = reader.string()
         for _ in range(reader.number(">i")):
@@ -128,8 +128,8 @@ def _served_partitions(connection: Connection, topics: Mapping[str, int]) -> int
     body = struct.pack(">ii", -1, len(topics))
     for topic, partitions in topics.items():
         wanted = b"".join(struct.pack(">iq", index, -1) for index in range(partitions))
-        body += _string(topic) + struct.pack(">i", partitions) + wanted
-    reader = _Reader(connection.call(LIST_OFFSETS, 1, body))
+        body += string(topic) + struct.pack(">i", partitions) + wanted
+    reader = Reader(connection.call(LIST_OFFSETS, 1, body))
     served = 0
     for _ in range(reader.number(">i")):
         reader.string()
@@ -141,20 +141,25 @@ def _served_partitions(connection: Connection, topics: Mapping[str, int]) -> int
     return served
 
 
-class _Reader:
+class Reader:
+    """Takes an answer's body apart from its start on."""
+
     def __init__(self, body: bytes) -> None:
         self._body, self._at = body, 0
 
     def number(self, form: str) -> int:
+        """A number of a struct format."""
         (value,) = struct.unpack_from(form, self._body, self._at)
         self._at += struct.calcsize(form)
         return int(value)
 
     def string(self) -> str:
+        """A string; a null one is empty."""
         size = max(self.number(">h"), 0)
         self._at += size
         return self._body[self._at - size : self._at].decode()
 
 
-def _string(text: str) -> bytes:
+def string(text: str) -> bytes:
+    """With its length before it."""
     return struct.pack(">h", len(text)) + text.encode()

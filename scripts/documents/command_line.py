@@ -5,6 +5,7 @@ it fresh.
 from collections.abc import Iterator
 
 import click
+from documents import other_tools
 
 from barnabas.server.cli.main import main
 
@@ -21,17 +22,29 @@ connects to `--bootstrap`, or to what the environment variable `BARNABAS_BOOTSTR
 * `--json` prints one JSON object per line, with keys that do not change.
 * Colours and tables with lines are for terminals; a pipe gets plain columns, and `NO_COLOR=1` turns
   colours off. Notes, summaries and progress go to the standard error.
-* Exit codes: 0, done; 1, it could not be done; 2, the input is wrong; 130, Ctrl-C. What went wrong
-  is one sentence on the standard error. A pipe that closes early is no error.
+* Exit codes: 0, done; 1, it could not be done; 2, the input is wrong; 130, Ctrl-C; 143,
+  SIGTERM, which ends consume, produce and top as Ctrl-C does. What went wrong is one sentence on
+  the standard error. A pipe that closes early is no error.
 * `eval "$(barnabas completion bash)"` completes commands, options, topics, groups and
   transactional ids; `zsh` and `fish` work as well.
+* Clusters may have names: `barnabas profiles` says how.
+
+## What rpk, kcat and the kafka-*.sh do
+
+Options that their users' fingers know are understood: `-b` or `--bootstrap-server`, `-t`, `-p`,
+`-o` or `--offset`, `-n`, `-c` or `--max-messages`, `-f`, `-k`, `-K`, `-H`, `-z`, `-Z`, `-g` or
+`-G`, `-J`, `-X`, `-e`; for topics `-p`, `-r`, `-c` or `--config`. What the tools need to find the
+cluster is left out.
+
 """
 
 
 def render() -> str:
     """The whole of docs/command-line.md."""
-    context = click.Context(main, info_name="barnabas", max_content_width=WIDTH)
-    parts = [HEAD, _section(main, context, 2)]
+    context = click.Context(
+        main, info_name="barnabas", max_content_width=WIDTH, **main.context_settings
+    )
+    parts = [HEAD + other_tools.render() + "\n", _section(main, context, 2)]
     parts += [_section(command, inner, level) for command, inner, level in _walk(main, context, 2)]
     return "\n".join(parts)
 
@@ -52,6 +65,9 @@ def _walk(
 
 def _section(command: click.Command, context: click.Context, level: int) -> str:
     context.terminal_width = WIDTH
+    # Click keeps what a command's help option was called when it was first asked, be it without
+    # its parents, as tests do.
+    command._help_option = None
     help_text = command.get_help(context)
     return f"{'#' * level} {context.command_path}\n\n```text\n{help_text}\n```\n"
 

@@ -34,7 +34,11 @@ two differ, 4.4's side follows after “4.4:”. `barnabas.pose.as=4.4` switches
 every row with Kafka's own definitions.
 
 A name in **bold** is one that the broker's code reads. The others, of topics too, are checked and
-reported, so that a file written for Kafka works, and have no effect here. *Live* says how a setting
+reported, so that a file written for Kafka works, and have no effect here. Of a file, such settings
+are named at WARN when the broker starts, where they differ from the default. The listeners of KRaft
+controllers are left out, and so are names that Kafka does not have (a vendor's, a plugin's); what
+is nearly a name is taken for a typing error and refused, and after `--set` everything is refused
+that does not apply. *Live* says how a setting
 can be changed while the broker runs: for the whole `cluster` (and for one broker), for a `broker`
 only, or not at all. Settings of listeners, TLS and SASL can be given for one listener, as
 `listener.name.<name>.<setting>`, and for one mechanism, as
@@ -43,13 +47,9 @@ only, or not at all. Settings of listeners, TLS and SASL can be given for one li
 # Read only to refuse what does not fit together.
 CHECKED = frozenset(
     {
-        "broker.id.generation.enable",
         "control.plane.listener.name",
-        "inter.broker.protocol.version",
         "process.roles",
         "remote.log.storage.system.enable",
-        "replica.fetch.wait.max.ms",
-        "reserved.broker.max.id",
         "sasl.enabled.mechanisms",
         "sasl.mechanism.inter.broker.protocol",
     }

@@ -9,6 +9,7 @@ from documents.settings import CHECKED, in_use, render
 from barnabas.server.settings.config import TYPED
 from barnabas.server.settings.table import settings
 from barnabas.server.settings.topics import TOPIC_SETTINGS, WITHOUT_EFFECT
+from barnabas.server.settings.without_effect import is_without_effect
 from barnabas.storage.log_config import SETTINGS as LOG_SETTINGS
 
 ROOT = Path(__file__).parents[2]
@@ -52,6 +53,10 @@ def test_broker_settings_have_an_effect_or_are_said_to_have_none() -> None:
     marked = marked_in_document("brokers")
     assert set(marked) == set(settings())
     assert {name for name, bold in marked.items() if bold} == (read | inherited) - CHECKED
+
+
+def test_a_broker_names_the_same_settings_as_without_effect() -> None:
+    assert {name for name in settings() if is_without_effect(name)} == set(settings()) - in_use()
 
 
 def test_what_is_only_checked_is_read_by_nobody_else() -> None:
