@@ -33,11 +33,15 @@ class Watching:
         """The replicas of each partition, the last time and this time."""
         self._registered: dict[tuple[int, int], PartitionState] = {}
         """The registry's state by partition and partition epoch."""
+        self._last_zxid = 0
+        """The registry's last change when it was looked at."""
 
     def look(self, machines: Iterable[Machine]) -> None:
         """Compare how things are with how they were."""
-        for index in range(self._partitions):
-            self._look_at_registry(index)
+        if self._last_zxid != self._ensemble.tree.last_zxid:
+            self._last_zxid = self._ensemble.tree.last_zxid
+            for index in range(self._partitions):
+                self._look_at_registry(index)
         for machine in machines:
             if machine.is_serving:
                 self._look_at(machine)
