@@ -4,6 +4,7 @@ A command that sends or reads records runs two of kafka-python's clients: each g
 knows. What none of a command's clients knows is BadInput, with the nearest name.
 """
 
+import ssl
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,7 @@ def settings_for(client: str, pairs: tuple[str, ...], also: tuple[str, ...] = ()
         value = _value(typed, name, text, _known(knowing[0])[name])
         if client in knowing:
             found[name] = value
+    _check_certificates(found)
     return found
 
 
@@ -106,6 +108,26 @@ def _check_file(typed: str, path: str) -> None:
         Path(path).open("rb").close()
     except OSError as error:
         raise BadInput(f"--client: {typed}={path}: {reason_of(error)}") from error
+
+
+def _check_certificates(found: dict[str, Any]) -> None:
+    """What is in the files, for the same reason: kafka-python looks when it connects."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    authorities, certificate = found.get("ssl_cafile"), found.get("ssl_certfile")
+    if authorities is not None:
+        try:
+            context.load_verify_locations(authorities)
+        except ssl.SSLError as error:
+            raise BadInput(f"--client: {authorities} holds no certificates in PEM") from error
+    if certificate is not None:
+        key, password = found.get("ssl_keyfile"), found.get("ssl_password", "")
+        try:
+            context.load_cert_chain(certificate, key, password)
+        except ssl.SSLError as error:
+            raise BadInput(
+                f"--client: {certificate} and {key or 'the same file'} hold no certificate and its "
+                "key in PEM (or ssl.key.password is another)"
+            ) from error
 
 
 def _release(text: str) -> tuple[int, ...]:

@@ -1,5 +1,7 @@
 """`--client NAME=VALUE`: each setting reaches the client that it is for, or is refused in words."""
 
+from pathlib import Path
+
 import pytest
 
 from barnabas.server.cli.client_settings import ADMIN, CONSUMER, PRODUCER, settings_for
@@ -7,6 +9,8 @@ from barnabas.server.testing.broker import Broker
 from tests.server.cli.conftest import Run, run_apart
 
 LARGE_BYTES = 3_000_000
+AUTHORITIES = str(Path(__file__).with_name("authorities.pem"))
+"""A certificate of nobody, good for ever, whose key is gone."""
 
 
 @pytest.mark.parametrize(
@@ -18,7 +22,7 @@ LARGE_BYTES = 3_000_000
         (CONSUMER, (ADMIN,), "check.crcs=false", {"check_crcs": False}),
         (PRODUCER, (ADMIN,), "acks=all", {"acks": "all"}),
         (ADMIN, (), "sasl.username=ann", {"sasl_plain_username": "ann"}),
-        (ADMIN, (), f"ssl.ca.location={__file__}", {"ssl_cafile": __file__}),
+        (ADMIN, (), f"ssl.ca.location={AUTHORITIES}", {"ssl_cafile": AUTHORITIES}),
         (ADMIN, (), "api.version=3.9", {"api_version": (3, 9)}),
     ],
 )
@@ -64,6 +68,11 @@ def test_settings_that_are_taken(run: Run, arguments: tuple[str, ...], stdin: st
         (("consume", "set", "-X", "security.protocol=SSL", "-X", "ssl.ca.location=/no/ca.pem"),
          "--client: ssl.ca.location=/no/ca.pem: no such file or directory"),
         (("consume", "set", "-X", "ssl.key.location=/tmp"), "/tmp: is a directory"),
+        (("topics", "list", "-X", f"ssl.ca.location={__file__}"), "holds no certificates in PEM"),
+        (("produce", "set", "-X", f"ssl.truststore.location={__file__}"),
+         "test_client_settings.py holds no certificates in PEM"),
+        (("topics", "list", "-X", f"ssl.certificate.location={AUTHORITIES}"),
+         "and the same file hold no certificate and its key in PEM"),
         (("consume", "set", "-X", "api.version=0.8"), "it takes a release like 3.9, from 0.10.1"),
         (("consume", "set", "--client", "bootstrap.servers=x"), "is what --bootstrap says"),
         (("consume", "set", "--client", "fetch.max.wait.ms=90000"), "request_timeout_ms"),
