@@ -34,7 +34,7 @@ class Member:
         """Take records until there are none left (or on and on), or enough."""
         deadline_s = time.monotonic() + JOIN_S
         while self._still != 0:
-            found = polled(self._consumer)
+            found = polled(self._consumer, watch)
             for where, records in found.items():
                 self._take(where, records)
             self._sink.flush()

@@ -1,10 +1,12 @@
 """Says on the standard error when brokers that a client talks to go away, and when they are back.
 
 A broker is away when the connection that there was is gone and no new one can be made: the
-look at the connections costs nothing, and only for lost ones an address is tried.
+look at the connections costs nothing, and only for lost ones an address is tried. One that hangs
+keeps its connections, and leaves a request without its answer.
 """
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,6 +16,7 @@ from barnabas.server.cli.output import note
 
 LOOK_S = 0.5
 TRY_S = 0.5
+SILENT_S = 5.0
 
 
 class Watch:
@@ -23,6 +26,7 @@ class Watch:
         self._manager, self._say = manager, say
         self._met: set[object] = set()
         self._away: set[object] = set()
+        self._silent: set[object] = set()
 
     @property
     def is_cut_off(self) -> bool:
@@ -46,6 +50,25 @@ class Watch:
             if reason := why_unreachable((broker.host, broker.port), TRY_S):
                 self._away.add(node_id)
                 self._say(f"{_name(broker, node_id)} is away: {reason}; trying again")
+
+    def listen(self, patience_s: float) -> None:
+        """Say who has left a request without an answer for so long, and who answers again.
+
+        Only for who has just taken all answers that there were.
+        """
+        known = {each.node_id: each for each in self._manager.cluster.brokers()}
+        asked = {
+            node_id: each.in_flight_requests[0][2]
+            for node_id, each in list(self._manager._conns.items())
+            if node_id in known and each.connected and each.in_flight_requests
+        }
+        late = {each for each, at in asked.items() if time.monotonic() - at > patience_s}
+        for node_id in late - self._silent:
+            broker = _name(known[node_id], node_id)
+            self._say(f"{broker} has not answered for {patience_s:g} s; waiting")
+        for node_id in self._silent - late - self._away:
+            self._say(f"{_name(known.get(node_id), node_id)} answers again")
+        self._silent = late
 
 
 def _name(broker: Any, node_id: object) -> str:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from barnabas.server.cli.client_settings import CONSUMER, made, manager_of
 from barnabas.server.cli.failures import BadInput, Failure, reason_of
 from barnabas.server.cli.kafka_python import kafka
-from barnabas.server.cli.liveness import Watch, looking
+from barnabas.server.cli.liveness import SILENT_S, Watch, looking
 from barnabas.server.cli.offsets import Place
 from barnabas.server.cli.record_formats import Print
 from barnabas.server.cli.topics_read import Topics
@@ -109,9 +109,11 @@ def consuming(settings: dict[str, Any]) -> Iterator[tuple[Any, Watch]]:
         consumer.close(autocommit=False)
 
 
-def polled(consumer: Any) -> dict[Any, list[Any]]:
-    """What has come, by partition; waits a while for it."""
+def polled(consumer: Any, watch: Watch) -> dict[Any, list[Any]]:
+    """What has come, by partition; waits a while for it. It is said who lets it wait for long."""
     found: dict[Any, list[Any]] = consumer.poll(POLL_MS, max_records=RECORDS_PER_POLL)
+    if not found:
+        watch.listen(SILENT_S + consumer.config["fetch_max_wait_ms"] / 1000)
     return found
 
 
@@ -119,7 +121,7 @@ def _read_to_ends(consumer: Any, wanted: Range, left: set[Place], watch: Watch, 
     ends, still = wanted.ends or {}, wanted.most
     topics = Topics(consumer, {topic for topic, _ in left}, follow=False)
     while left and still != 0:
-        for where, records in polled(consumer).items():
+        for where, records in polled(consumer, watch).items():
             end = ends[where]
             taken = [record for record in records if record.offset < end][:still]
             for record in taken:
@@ -148,7 +150,7 @@ def _follow(consumer: Any, wanted: Range, watch: Watch, sink: Sink) -> None:
     still = wanted.most
     topics = Topics(consumer, {topic for topic, _ in wanted.starts}, follow=True)
     while still != 0:
-        for records in polled(consumer).values():
+        for records in polled(consumer, watch).values():
             taken = records[:still]
             for record in taken:
                 sink.take(record)

@@ -135,6 +135,20 @@ def test_consume_says_that_the_broker_is_away_and_back(
     )
 
 
+def test_consume_says_that_the_broker_hangs(broker: Broker, commands: list[Command]) -> None:
+    follower = started(commands, broker, "consume", "t", "--follow")
+    producer = started(commands, broker, "produce", "t")
+    producer.write("a\n")
+    follower.wait_for(follower.printed, "a\n")
+    silence = broker.faults.add("delay", api="FETCH", times=None, delay_ms=9_000)
+    follower.wait_for(follower.said, " has not answered for 5.5 s; waiting")
+    silence.remove()
+    follower.wait_for(follower.said, " answers again")
+    follower.process.send_signal(signal.SIGINT)
+    assert follower.process.wait(PATIENCE_S) == 130
+    assert len(follower.said) == 2
+
+
 def test_who_reads_to_the_end_hears_it_too(broker: Broker, commands: list[Command]) -> None:
     producer = started(commands, broker, "produce", "t")
     producer.write("a\nb\n")
