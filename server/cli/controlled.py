@@ -8,7 +8,7 @@ import asyncio
 import sys
 from collections.abc import Callable, Mapping
 
-from barnabas.server.cli.start import STOPPED, announce, unless_set
+from barnabas.server.cli.start import STOPPED, announce, say, unless_set
 from barnabas.server.core.addresses import address
 from barnabas.server.core.startup import StartFailed
 from barnabas.server.settings.config import BrokerConfig
@@ -35,14 +35,12 @@ async def serve_controlled(
         return 1
     announce(host.broker)
     assert host.http is not None
-    print(
-        f"control on http://{address(host.config.barnabas_http_host, host.http.port)}", flush=True
-    )
+    say(f"control on http://{address(host.config.barnabas_http_host, host.http.port)}")
     await stopping.wait()
     if failures:
         await host.crash()  # there is no disk left for an end in good order
         print(f"barnabas: {failures[0]}", file=sys.stderr)
     await host.close()
     if not failures:
-        print(STOPPED, flush=True)
+        say(STOPPED)
     return 1 if failures else 0

@@ -26,6 +26,7 @@ from barnabas.server.cli.failures import (
     sentence_of,
 )
 from barnabas.server.cli.groups_of_commands import LazyGroup
+from barnabas.server.cli.output import write_nowhere
 from barnabas.server.cli.signals import Terminated
 
 COMPLETING = "_BARNABAS_COMPLETE"
@@ -112,7 +113,7 @@ def _writing() -> Iterator[None]:
         yield
         sys.stdout.flush()
     except BrokenPipeError:
-        _write_nowhere()
+        write_nowhere()
         sys.exit(0)
     except OSError as error:
         if error.errno not in CANNOT_WRITE:
@@ -120,7 +121,7 @@ def _writing() -> Iterator[None]:
         if not _is_stuck(error):
             where = f"{error.filename}: " if error.filename else ""
             raise Failure(f"{where}{reason_of(error)}") from error
-        _write_nowhere()
+        write_nowhere()
         raise Failure(f"standard output: {reason_of(error)}") from error
 
 
@@ -137,11 +138,6 @@ def _is_stuck(error: OSError) -> bool:
     if error.filename or not isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):
         return False
     return not (sys.stdout.isatty() or stat.S_ISFIFO(os.fstat(sys.stdout.fileno()).st_mode))
-
-
-def _write_nowhere() -> None:
-    """Python flushes once more on its way out."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _open_what_is_closed() -> None:

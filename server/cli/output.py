@@ -4,6 +4,7 @@ Notes for people go to the standard error, so that what a script reads is never 
 """
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -35,6 +36,11 @@ def print_json(row: Row) -> None:
 def note(text: str) -> None:
     """Say something to a person: on the standard error."""
     print(text, file=sys.stderr)
+
+
+def write_nowhere() -> None:
+    """Give up a standard output that cannot be written: Python flushes once more on its way out."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def counted(count: int, noun: str) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from barnabas.server.cli.output import write_nowhere
 from barnabas.server.core.addresses import address, local_address
 from barnabas.server.core.collector import COLLECTOR
 from barnabas.server.settings.config import BrokerConfig, ConfigError, load_config
@@ -183,7 +184,7 @@ async def _end(broker: "Broker") -> int:
     except REFUSALS as error:
         print(f"barnabas: the broker did not stop in good order: {error}", file=sys.stderr)
         return 1
-    print(STOPPED, flush=True)
+    say(STOPPED)
     return 0
 
 
@@ -204,14 +205,22 @@ async def unless_set(stopping: asyncio.Event, start: Coroutine[Any, Any, None]) 
     return False
 
 
+def say(line: str) -> None:
+    """Print a line for whoever reads: a broker goes on when nobody does, or the disk is full."""
+    try:
+        print(line, flush=True)
+    except OSError:
+        write_nowhere()
+
+
 def announce(broker: "Broker") -> None:
     """Say where clients connect to, and to a person what to try."""
     for listener in broker.listeners:
         where = address(listener.host, listener.port)
-        print(f"listening on {where} ({listener.name})", flush=True)
+        say(f"listening on {where} ({listener.name})")
     if sys.stdout.isatty():
         first = broker.listeners[0]
-        print(_hint(local_address(first.host, first.port)), flush=True)
+        say(_hint(local_address(first.host, first.port)))
 
 
 def _hint(address: str) -> str:

@@ -64,8 +64,7 @@ class Announcements:
             if own := [
                 _to(broker_id, each)
                 for each in decided
-                if broker_id in each.replicas
-                and (broker_id, (each.topic, each.partition)) not in spared
+                if broker_id in each.replicas and (broker_id, each.key) not in spared
             ]:
                 request = control_messages.leader_and_isr(own, broker, self.live, self._sender())
                 await self._tell(broker, request, self._judge_roles(broker_id, request))

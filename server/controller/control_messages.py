@@ -14,6 +14,7 @@ from barnabas.server.cluster.control_values import (
     WHOLE,
 )
 from barnabas.server.cluster.metadata import NO_LEADER
+from barnabas.server.controller.online import Key
 from barnabas.server.registry.bodies import PartitionState, ProtocolVersion
 from barnabas.server.registry.brokers import RegisteredBroker
 from barnabas.wire.api import ApiKey
@@ -75,6 +76,10 @@ class Told(NamedTuple):
     is_new: bool = False
     offline: Sequence[int] = ()
     """Replicas that are not to be used though their brokers may live."""
+
+    @property
+    def key(self) -> Key:
+        return self.topic, self.partition
 
 
 class Stopped(NamedTuple):

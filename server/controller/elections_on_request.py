@@ -90,7 +90,7 @@ class ElectionsOnRequest:
         for broker_id, theirs in preferred.items():
             elsewhere = [each for each in theirs if each.state.leader != broker_id]
             if len(elsewhere) * 100 > most_percent * len(theirs):
-                keys = [(each.topic, each.partition) for each in elsewhere]
+                keys = [each.key for each in elsewhere]
                 if moved := await self._leading.change(keys, self._preferably):
                     self._log.info("leads again", broker=broker_id, partitions=len(moved))
 

@@ -352,8 +352,8 @@ class Leading:
         """Tell the brokers what differs from what they know; from then on they know it."""
         roles, shown = [], []
         spared: set[tuple[int, Key]] = set()
-        for each in sorted(news, key=lambda each: (each.topic, each.partition)):
-            before = self.find(each.topic, each.partition)
+        for each in sorted(news, key=lambda each: each.key):
+            before = self.find(*each.key)
             if before is None or _role(before) != _role(each):
                 roles.append(each)
                 spared.update(self._stopped_followers(before, each))
@@ -367,14 +367,14 @@ class Leading:
         for each in chain(roles, shown):
             self.told.setdefault(each.topic, {})[each.partition] = each._replace(is_new=False)
             if assignment_in(each).is_moving:
-                self.on_moving((each.topic, each.partition))
+                self.on_moving(each.key)
         await asyncio.sleep(0)
 
     def _stopped_followers(self, before: Told | None, after: Told) -> Iterator[tuple[int, Key]]:
         """Brokers that are stopping and do not lead the partition: they have stopped following."""
         leaders = {each.state.leader for each in (before, after) if each is not None}
         for broker_id in self._online.stopping - leaders:
-            yield broker_id, (after.topic, after.partition)
+            yield broker_id, after.key
 
 
 def told(name: str, topic: TopicAssignment, index: int, versioned: VersionedState) -> Told:

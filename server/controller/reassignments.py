@@ -139,7 +139,7 @@ class Reassignments:
     async def resume(self, brokers: Collection[int] | None = None) -> None:
         """Begin a new epoch in what moves, or moves to these brokers: somebody may not know it."""
         keys = [
-            (each.topic, each.partition)
+            each.key
             for each in self.moving()
             if brokers is None or any(to in brokers for to in assignment_in(each).target)
         ]
@@ -262,7 +262,7 @@ class Reassignments:
         return complete, waiting
 
     def _can_be_led(self, known: Told, target: Sequence[int]) -> bool:
-        online = self._online.brokers_of((known.topic, known.partition))
+        online = self._online.brokers_of(known.key)
         return elections.reassigned(known.state, target, online, 0) is not None
 
     # The end of a move.

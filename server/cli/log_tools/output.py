@@ -5,7 +5,6 @@ command without an error then.
 """
 
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from io import TextIOWrapper
 
 from barnabas.server.cli.log_tools.segment_rows import Row
 from barnabas.server.cli.log_tools.text import Line, line_of
+from barnabas.server.cli.output import write_nowhere
 
 Emit = Callable[[Row], None]
 
@@ -58,5 +58,5 @@ def closing_pipe_is_fine() -> Iterator[None]:
         yield
         sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        write_nowhere()
         sys.exit(0)

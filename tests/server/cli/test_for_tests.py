@@ -74,6 +74,21 @@ def test_it_ends_when_who_started_it_is_killed(tmp_path: Path) -> None:
     wait_until(lambda: not list(tmp_path.iterdir()), 60)
 
 
+def test_it_goes_on_when_nobody_reads_what_it_prints(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    with subprocess.Popen(
+        COMMAND, stdin=subprocess.PIPE, stdout=writer, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "TMPDIR": str(folder)},
+    ) as process:  # fmt: skip
+        os.close(writer)
+        wait_until(lambda: bool(list(folder.glob("*/.lock"))), 60)
+        _, said = process.communicate(timeout=60)  # closes its input
+    assert (process.returncode, said, list(folder.iterdir())) == (0, "", [])
+
+
 def is_served(host: str, port: int) -> bool:
     try:
         socket.create_connection((host, port), 30).close()
