@@ -24,7 +24,9 @@ LONGEST_S = 300
 """Of one history, which takes half a second; then it is an endless loop, and is shown."""
 MOST_TOLD = 5
 TELL_EVERY = 100
-TASKS_PER_CHILD = 1_000
+SEEDS_PER_POOL = 1_000
+"""Then there are new processes. `max_tasks_per_child` hung when both had done their share: Python
+3.11 may wait for a process that has ended (gh-115634)."""
 BY_NAME = {plant.__name__: plant for plant in PLANTS}
 
 
@@ -61,21 +63,32 @@ def main() -> int:
     chosen = arguments()
     tally = Tally(chosen)
     seeds = range(chosen.seed, chosen.seed + chosen.seeds)
+    for first in range(0, len(seeds), SEEDS_PER_POOL):
+        if not run(chosen, tally, seeds[first : first + SEEDS_PER_POOL]):
+            break
+    print(tally)
+    return 1 if tally.bad else 0
+
+
+def run(chosen: argparse.Namespace, tally: Tally, seeds: range) -> bool:
+    """The histories of these seeds; whether to go on."""
+    before = tally.run
     with ProcessPoolExecutor(
-        chosen.processes, multiprocessing.get_context("spawn"), prepared, (chosen.plant,),
-        max_tasks_per_child=TASKS_PER_CHILD,
-    ) as pool:  # fmt: skip
+        chosen.processes, multiprocessing.get_context("spawn"), prepared, (chosen.plant,)
+    ) as pool:
         try:
             for outcome in pool.map(bounded, seeds):
                 tally.count(outcome)
                 if tally.minutes > chosen.minutes:
-                    break
+                    return False
         except BrokenProcessPool:
             tally.bad += 1
-            print(f"seed {seeds[tally.run]}, or one soon after, does not end: see above")
-        pool.shutdown(cancel_futures=True)
-    print(tally)
-    return 1 if tally.bad else 0
+            seed = seeds[tally.run - before]
+            print(f"seed {seed}, or one soon after, does not end: see above")
+            return False
+        finally:
+            pool.shutdown(cancel_futures=True)
+    return True
 
 
 def arguments() -> argparse.Namespace:
