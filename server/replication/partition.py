@@ -181,18 +181,18 @@ class Partition:
 
         Raises ApiError NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH.
         """
-        if current_leader_epoch != NO_EPOCH and current_leader_epoch != self.leader_epoch:
-            if current_leader_epoch < self.leader_epoch:
-                raise ApiError(ErrorCode.FENCED_LEADER_EPOCH)
-            raise ApiError(ErrorCode.UNKNOWN_LEADER_EPOCH)
+        self._check_epoch(current_leader_epoch)
         if self.state is not LEADER:
             raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
     def check_readable(self, current_leader_epoch: int, led_only: bool) -> None:
         """The same for who may read from a follower, unless `led_only`."""
-        if self.state is LEADER or led_only or self.state is OFFLINE:
-            self.check_leader(current_leader_epoch)
-        elif current_leader_epoch != NO_EPOCH and current_leader_epoch != self.leader_epoch:
+        self._check_epoch(current_leader_epoch)
+        if self.state is not LEADER and (led_only or self.state is OFFLINE):
+            raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+    def _check_epoch(self, current_leader_epoch: int) -> None:
+        if current_leader_epoch != NO_EPOCH and current_leader_epoch != self.leader_epoch:
             if current_leader_epoch < self.leader_epoch:
                 raise ApiError(ErrorCode.FENCED_LEADER_EPOCH)
             raise ApiError(ErrorCode.UNKNOWN_LEADER_EPOCH)
