@@ -23,7 +23,7 @@ from barnabas.server.cluster.registry_store import (
     own_broker_id,
     registry_of,
 )
-from barnabas.server.cluster.strays import stray_finder
+from barnabas.server.cluster.strays import replica_counter
 from barnabas.server.cluster.topics import Topics
 from barnabas.server.controller.office import Controller
 from barnabas.server.coordinators.leadership import Leaderships
@@ -200,11 +200,13 @@ class Broker:
         try:
             await self.live_settings.start()
             topics = await self.registry.topics.read_all()
-            is_stray = stray_finder({n: t.assignment for n, t in topics.items()}, self.broker_id)
+            replicas_of = replica_counter(
+                {n: t.assignment for n, t in topics.items()}, self.broker_id
+            )
             await open_disks(
                 self.disks, self.config, self.topic_settings, self.clock,
                 broker_id=self.broker_id, cluster_id=self.metadata.cluster_id,
-                is_stray=is_stray, log=self.log,
+                replicas_of=replicas_of, log=self.log,
             )  # fmt: skip
             logs_are_open = True
             self._show()

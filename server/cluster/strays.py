@@ -10,16 +10,21 @@ from collections.abc import Mapping
 
 from barnabas.server.registry.bodies import TopicAssignment
 from barnabas.storage.directory_names import TopicPartition
-from barnabas.storage.manager.data_directory import IsStray
+from barnabas.storage.manager.data_directory import ReplicasOf
 
 
-def stray_finder(topics: Mapping[str, TopicAssignment], broker_id: int) -> IsStray:
-    """Tells logs that no assignment gives to this broker, or that belong to another topic id."""
+def replica_counter(topics: Mapping[str, TopicAssignment], broker_id: int) -> ReplicasOf:
+    """Counts the replicas of partitions that have one here.
 
-    def is_stray(partition: TopicPartition, topic_id: bytes | None) -> bool:
+    0 for logs that no assignment gives to this broker, or that belong to another topic id.
+    """
+
+    def replicas_of(partition: TopicPartition, topic_id: bytes | None) -> int:
         topic = topics.get(partition.topic)
-        if topic is None or broker_id not in topic.replicas.get(partition.partition, ()):
-            return True
-        return None not in (topic_id, topic.topic_id) and topic_id != topic.topic_id
+        replicas = () if topic is None else topic.replicas.get(partition.partition, ())
+        if topic is None or broker_id not in replicas:
+            return 0
+        is_another = None not in (topic_id, topic.topic_id) and topic_id != topic.topic_id
+        return 0 if is_another else len(replicas)
 
-    return is_stray
+    return replicas_of

@@ -23,7 +23,7 @@ from barnabas.storage.errors import (
     OpeningGivenUp,
     TooManyOpenFiles,
 )
-from barnabas.storage.manager.data_directory import DataDirectory, IsStray
+from barnabas.storage.manager.data_directory import DataDirectory, ReplicasOf
 from barnabas.storage.manager.log_manager import LogManager
 
 GIVE_UP_S = 2.0
@@ -66,7 +66,7 @@ async def open_disks(
     *,
     broker_id: int,
     cluster_id: str,
-    is_stray: IsStray,
+    replicas_of: ReplicasOf,
     log: Log,
 ) -> None:
     """Load every log; those whose topic is unknown get the broker's settings.
@@ -77,7 +77,7 @@ async def open_disks(
     config_of = await settings.read_all()
     open_all = partial(
         disks.open, config_of, clock.now_ms(), int(clock.monotonic_ms()),
-        broker_id=broker_id, cluster_id=cluster_id, is_stray=is_stray,
+        broker_id=broker_id, cluster_id=cluster_id, replicas_of=replicas_of,
     )  # fmt: skip
     try:
         if disks.fs is REAL:

@@ -43,6 +43,8 @@ class LoadJob:
     producer_id_expiration_ms: int
     had_snapshots: bool = False
     """Producers are replayed even if no snapshot is left: a damaged one may have been removed."""
+    is_contiguous: bool = False
+    """Nothing has ever compacted it: each segment begins where the one before it ended."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,9 +110,24 @@ class Recovery:
 
     def _recover_unflushed(self, unflushed: list[Segment]) -> None:
         for number, segment in enumerate(unflushed):
-            if self._recover(segment):
-                self._drop(unflushed[number + 1 :])
+            following = unflushed[number + 1 :]
+            if self._recover(segment) or (
+                following and self._has_lost_its_end(segment, following[0])
+            ):
+                self._drop(following)
                 return
+
+    def _has_lost_its_end(self, segment: Segment, following: Segment) -> bool:
+        """Whether a power cut took what was not synced, and left what was written after it.
+
+        Kafka keeps what follows: a replica that lacks the records between them, is taken for in
+        sync, and may lead one day. Where something was compacted a gap says nothing.
+        """
+        end, start = segment.read_next_offset(), following.base_offset
+        if not self.job.is_contiguous or start <= max(end, self.log_start_offset):
+            return False
+        self._say(f"offsets {end} to {start - 1} are missing")
+        return True
 
     def _sync_recovered(self) -> None:
         """Make durable what was made anew below the recovery point: no flush will look there."""

@@ -39,8 +39,9 @@ _logger = logging.getLogger(__name__)
 
 ConfigOf = Callable[[str], LogConfig]
 """The config of a topic's logs, by its name."""
-IsStray = Callable[[TopicPartition, bytes | None], bool]
-"""Whether this broker should not have a partition's log, whose directory notes that topic id."""
+ReplicasOf = Callable[[TopicPartition, bytes | None], int]
+"""How many replicas a partition has; 0 if this broker should not have its log, whose directory
+notes that topic id."""
 
 
 class DataDirectory(DataDirectoryFiles):
@@ -134,7 +135,7 @@ class DataDirectory(DataDirectoryFiles):
 
     # --- opening -----------------------------------------------------------------------
 
-    def load(self, config_of: ConfigOf, now_ms: int, is_stray: IsStray | None = None) -> None:
+    def load(self, config_of: ConfigOf, now_ms: int, replicas_of: ReplicasOf | None = None) -> None:
         """Open every log; what is left of deleted and stray ones goes when its delay is over.
 
         Those with much to recover are left in `unopened`; `finish_loading` has to follow.
@@ -144,7 +145,10 @@ class DataDirectory(DataDirectoryFiles):
             config = configs.get(partition.topic)
             if config is None:
                 config = configs[partition.topic] = config_of(partition.topic)
-            if suffix in ("", FUTURE) and self._is_stray(partition, name, is_stray):
+            replicas = None
+            if suffix in ("", FUTURE):
+                replicas = self._replicas_of(partition, name, replicas_of)
+            if replicas == 0:
                 name, suffix = self._move_aside(partition, name), STRAY
                 _logger.warning("%s is no partition of this broker: now %s", partition, name)
             self.before_opening()
@@ -152,21 +156,27 @@ class DataDirectory(DataDirectoryFiles):
                 due_ms = self.monotonic_ms + config.file_delete_delay_ms
                 self.to_remove.append((due_ms, f"{self.path}/{name}"))
             else:
-                self._load_log(partition, self._load_job(partition, config, now_ms, name=name))
+                job = self._load_job(partition, config, now_ms, name=name)
+                is_compacted = config.compact or partition in self.clean_offsets
+                if replicas is not None and replicas > 1 and not is_compacted:
+                    job = replace(job, is_contiguous=True)
+                self._load_log(partition, job)
 
-    def _is_stray(self, partition: TopicPartition, name: str, is_stray: IsStray | None) -> bool:
-        """Whether a log found at the start belongs to no partition of this broker.
+    def _replicas_of(
+        self, partition: TopicPartition, name: str, replicas_of: ReplicasOf | None
+    ) -> int | None:
+        """How many replicas the partition of a log found at the start has; None if not known.
 
         A directory that nobody has signed yet may hold what somebody put there to be adopted.
         """
-        if is_stray is None or not self.is_signed:
-            return False
+        if replicas_of is None or not self.is_signed:
+            return None
         try:
             topic_id = self._read_topic_id(f"{self.path}/{name}")
         except NotADirectoryError:
-            return False
+            return None
         self._found_topic_ids[partition] = topic_id
-        return is_stray(partition, topic_id)
+        return replicas_of(partition, topic_id)
 
     def _move_aside(self, partition: TopicPartition, name: str) -> str:
         stray = name_with_suffix(partition, STRAY)

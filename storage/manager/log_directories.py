@@ -13,7 +13,7 @@ from barnabas.storage.disk.fs import REAL, FileSystem
 from barnabas.storage.disk.open_files import FileCache
 from barnabas.storage.errors import InconsistentLogDirectory, LogDirectoryFailed, OpeningGivenUp
 from barnabas.storage.loading.unopened_logs import Recover, recover_elsewhere, recover_in_children
-from barnabas.storage.manager.data_directory import ConfigOf, DataDirectory, IsStray
+from barnabas.storage.manager.data_directory import ConfigOf, DataDirectory, ReplicasOf
 from barnabas.storage.manager.unfinished_moves import settle_moves
 
 
@@ -81,7 +81,7 @@ class LogDirectories:
         now_ms: int,
         broker_id: int | None,
         cluster_id: str | None,
-        is_stray: IsStray | None,
+        replicas_of: ReplicasOf | None,
     ) -> None:
         try:
             self.lock()
@@ -89,7 +89,7 @@ class LogDirectories:
                 self._guard(directory, self._check_identity, directory, broker_id, cluster_id)
             self._settle_moves()
             for directory in self._online():
-                self._guard(directory, self._load, directory, config_of, now_ms, is_stray)
+                self._guard(directory, self._load, directory, config_of, now_ms, replicas_of)
             self._recover_elsewhere()
             for directory in self._online():
                 self._guard(directory, self._finish_loading, directory)
@@ -139,11 +139,11 @@ class LogDirectories:
         directory: DataDirectory,
         config_of: ConfigOf,
         now_ms: int,
-        is_stray: IsStray | None,
+        replicas_of: ReplicasOf | None,
     ) -> None:
         try:
             directory.read_checkpoints()
-            directory.load(config_of, now_ms, is_stray)
+            directory.load(config_of, now_ms, replicas_of)
         finally:
             self._note_homes(directory)
 

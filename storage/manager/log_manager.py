@@ -20,7 +20,7 @@ from barnabas.storage.loading.unopened_logs import Recover
 from barnabas.storage.log_config import LogConfig, LogManagerConfig
 from barnabas.storage.manager.checkpoint_writer import CheckpointWriter
 from barnabas.storage.manager.compaction_scheduler import CompactionScheduler
-from barnabas.storage.manager.data_directory import ConfigOf, DataDirectory, IsStray
+from barnabas.storage.manager.data_directory import ConfigOf, DataDirectory, ReplicasOf
 from barnabas.storage.manager.disk_work import DiskWork, Worker, work_inline
 from barnabas.storage.manager.future_logs import FutureLogs
 from barnabas.storage.manager.log_directories import LogDirectories
@@ -98,20 +98,21 @@ class LogManager(LogDirectories):
         *,
         broker_id: int | None = None,
         cluster_id: str | None = None,
-        is_stray: IsStray | None = None,
+        replicas_of: ReplicasOf | None = None,
     ) -> None:
         """Lock the directories and open every log in them.
 
         What is due later is counted from `monotonic_ms`, without it from `now_ms`.
-        `config_of` gives each topic's config. Logs that `is_stray` disowns are set aside,
-        unopened, in directories that are signed with a cluster id. Raises LogDirectoryLocked,
-        InconsistentLogDirectory (another broker's directory, or a partition in two of them),
-        and LogDirectoryFailed if no directory works; one that fails alone is offline.
+        `config_of` gives each topic's config. Logs of which there are no replicas by
+        `replicas_of` are set aside, unopened, in directories that are signed with a cluster id.
+        Raises LogDirectoryLocked, InconsistentLogDirectory (another broker's directory, or a
+        partition in two of them), and LogDirectoryFailed if no directory works; one that fails
+        alone is offline.
         """
         monotonic_ms = now_ms if monotonic_ms is None else monotonic_ms
         for directory in self.directories:
             directory.monotonic_ms = monotonic_ms
-        self._open(config_of, now_ms, broker_id, cluster_id, is_stray)
+        self._open(config_of, now_ms, broker_id, cluster_id, replicas_of)
         self.maintenance.start(monotonic_ms)
         self.scheduler.start(monotonic_ms)
 

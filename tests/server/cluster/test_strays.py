@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from barnabas.server.cluster.strays import stray_finder
+from barnabas.server.cluster.strays import replica_counter
 from barnabas.server.registry.bodies import TopicAssignment
 from barnabas.server.testing.broker import Broker
 from barnabas.storage.directory_names import TopicPartition
@@ -16,18 +16,18 @@ HERE, ELSEWHERE = 1, 2
 
 def test_a_log_is_a_stray_unless_an_assignment_names_it_by_name_and_id() -> None:
     replicas = {0: [HERE, ELSEWHERE], 1: [ELSEWHERE]}
-    is_stray = stray_finder({"t": TopicAssignment(replicas, NEW)}, HERE)
-    assert not is_stray(TopicPartition("t", 0), NEW)
-    assert not is_stray(TopicPartition("t", 0), None)
-    assert is_stray(TopicPartition("t", 0), OLD)
-    assert is_stray(TopicPartition("t", 1), NEW)
-    assert is_stray(TopicPartition("t", 2), NEW)
-    assert is_stray(TopicPartition("other", 0), NEW)
+    replicas_of = replica_counter({"t": TopicAssignment(replicas, NEW)}, HERE)
+    assert replicas_of(TopicPartition("t", 0), NEW) == 2
+    assert replicas_of(TopicPartition("t", 0), None) == 2
+    assert replicas_of(TopicPartition("t", 0), OLD) == 0
+    assert replicas_of(TopicPartition("t", 1), NEW) == 0
+    assert replicas_of(TopicPartition("t", 2), NEW) == 0
+    assert replicas_of(TopicPartition("other", 0), NEW) == 0
 
 
 def test_a_topic_from_before_topic_ids_takes_any_log_of_its_name() -> None:
-    is_stray = stray_finder({"t": TopicAssignment({0: [HERE]})}, HERE)
-    assert not is_stray(TopicPartition("t", 0), OLD)
+    replicas_of = replica_counter({"t": TopicAssignment({0: [HERE]})}, HERE)
+    assert replicas_of(TopicPartition("t", 0), OLD) == 1
 
 
 def test_a_deleted_log_that_a_power_cut_brings_back_is_in_nobodys_way(tmp_path: Path) -> None:

@@ -150,16 +150,16 @@ class Machine:
             self.monotonic_ms,
             broker_id=1,
             cluster_id="bench",
-            is_stray=self._is_stray,
+            replicas_of=self._replicas_of,
         )
 
-    def _is_stray(self, partition: TopicPartition, topic_id: bytes | None) -> bool:
+    def _replicas_of(self, partition: TopicPartition, topic_id: bytes | None) -> int:
         """As the registry says; only a power cut brings back what was deleted."""
         ledger = self.ledgers.get(partition.topic)
         if topic_id is None or (ledger is not None and topic_id == ledger.topic_id):
-            return False
+            return 2
         assert self.had_power_cut, f"{partition}: a deleted log is back"
-        return True
+        return 0
 
     def _recover(
         self, jobs: Sequence[LoadJob], most: int, locks: Sequence[int]

@@ -422,7 +422,7 @@ def test_nobodys_log_is_set_aside_half_filled_or_not(tmp_path: Path) -> None:
     again = LogManager([str(tmp_path / "one"), str(tmp_path / "two")])
     for each in again.directories:
         each.is_signed = True
-    again.open(lambda topic: CONFIG, NOW_MS, is_stray=lambda partition, topic_id: True)
+    again.open(lambda topic: CONFIG, NOW_MS, replicas_of=lambda partition, topic_id: 0)
     assert list(again) == list(again.futures) == []
     for where in ("one", "two"):
         assert [name.endswith("-stray") for name in names(tmp_path / where)] == [True]

@@ -141,7 +141,11 @@ def opened_without(strays: set[TopicPartition], *paths: Path) -> LogManager:
     """A manager of a cluster, in which these partitions are none of its broker's."""
     manager = LogManager([str(path) for path in paths])
     manager.open(
-        default_config, NOW_MS, broker_id=1, cluster_id="c", is_stray=lambda p, _: p in strays
+        default_config,
+        NOW_MS,
+        broker_id=1,
+        cluster_id="c",
+        replicas_of=lambda p, _: int(p not in strays),
     )
     return manager
 
@@ -170,13 +174,13 @@ def test_strays_are_told_by_the_topic_id_noted_beside_them(tmp_path: Path) -> No
     manager.create(ORDERS[1], LogConfig(), NOW_MS)
     manager.close()
     asked = []
+
+    def nowhere(partition: TopicPartition, topic_id: bytes | None) -> int:
+        asked.append((partition, topic_id))
+        return 0
+
     manager = LogManager([str(tmp_path)])
-    manager.open(
-        default_config,
-        NOW_MS,
-        cluster_id="c",
-        is_stray=lambda partition, topic_id: bool(asked.append((partition, topic_id))),
-    )
+    manager.open(default_config, NOW_MS, cluster_id="c", replicas_of=nowhere)
     assert asked == [(ORDERS[0], b"A" * 16), (ORDERS[1], None)]
     manager.close()
 
@@ -210,7 +214,9 @@ def test_a_topic_deleted_while_its_disk_was_gone_may_be_made_anew_elsewhere(
     assert anew.data_directory is not lost
     manager.close()
     manager = LogManager([str(path) for path in paths])
-    manager.open(default_config, NOW_MS, cluster_id="c", is_stray=lambda _, found: found is None)
+    manager.open(
+        default_config, NOW_MS, cluster_id="c", replicas_of=lambda _, found: int(found is not None)
+    )
     found = manager.get(ORDERS[0])
     assert found is not None and manager.topic_id(ORDERS[0]) == b"B" * 16
     assert list(Path(lost.path).glob("orders-0.*-stray"))
