@@ -11,10 +11,11 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from barnabas.server.core.clock import Clock, Timer
-from barnabas.server.core.errors import is_expected
+from barnabas.server.core.errors import ApiError, is_expected
 from barnabas.server.observing.logs import Log
 from barnabas.server.registry.errors import ControllerMoved
 from barnabas.server.registry.znodes.store import ZnodeError
+from barnabas.wire.error_codes import ErrorCode
 
 FIRST_PAUSE_MS = 100.0
 LONGEST_PAUSE_MS = 10_000.0
@@ -152,6 +153,9 @@ class RetriedEvents:
     def _say(self, entry: _Entry, error: Exception) -> None:
         if entry.failures:
             self._log.debug("an event failed again", event=entry.what, error=repr(error))
+        elif isinstance(error, ApiError) and error.code is ErrorCode.STALE_CONTROLLER_EPOCH:
+            # A broker has heard of the next controller before this one has: nothing is wrong.
+            self._log.warn("a broker obeys another controller", event=entry.what)
         elif is_expected(error) or isinstance(error, ZnodeError):
             self._log.error("an event failed and is tried again", event=entry.what, error=error)
         else:

@@ -313,9 +313,13 @@ class Cluster:
 
 
 def _sizes(brokers: int) -> dict[str, str]:
-    """As many replicas as in a real cluster, if there are so many brokers."""
+    """As many replicas as in a real cluster, if there are so many brokers.
+
+    Who leads is for tests to say: it would be rebalanced 5 s after an election, and every 300 s.
+    """
     replicas = str(min(brokers, MOST_REPLICAS))
     return {
+        "auto.leader.rebalance.enable": "false",
         "default.replication.factor": replicas,
         "offsets.topic.replication.factor": replicas,
         "transaction.state.log.replication.factor": replicas,

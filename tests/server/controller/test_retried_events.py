@@ -12,9 +12,11 @@ from barnabas.server.controller.retried_events import (
     RetriedEvents,
 )
 from barnabas.server.core.clock import ManualClock
+from barnabas.server.core.errors import ApiError
 from barnabas.server.observing.logs import Logs
 from barnabas.server.registry.errors import ControllerMoved
 from barnabas.server.registry.znodes.store import StoreFailed
+from barnabas.wire.error_codes import ErrorCode
 
 
 class World:
@@ -71,6 +73,21 @@ def test_an_event_that_fails_is_said_once_and_served_again(failure: Exception) -
         assert ("Traceback" in world.logged.getvalue()) is isinstance(
             failure, (OSError, ValueError)
         )
+
+    run(scene)
+
+
+def test_what_another_controller_has_been_elected_for_is_no_error() -> None:
+    """Brokers may know it first; the office is lost by what the registry says."""
+
+    async def scene(world: World) -> None:
+        stale = ApiError(ErrorCode.STALE_CONTROLLER_EPOCH)
+        world.events.put("count sheep", world.event("sheep", stale))
+        await world.turn()
+        assert "WARN controller a broker obeys another controller" in world.logged.getvalue()
+        world.clock.advance(FIRST_PAUSE_MS)
+        await world.turn()
+        assert (world.served, world.moved) == (["sheep", "sheep"], [])
 
     run(scene)
 
