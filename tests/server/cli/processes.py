@@ -24,11 +24,12 @@ class Command:
         )  # fmt: skip
         self.printed: list[str] = []
         self.said: list[str] = []
-        for stream, lines in (
-            (self.process.stdout, self.printed),
-            (self.process.stderr, self.said),
-        ):
-            threading.Thread(target=self._collect, args=(stream, lines), daemon=True).start()
+        self._collecting = [
+            threading.Thread(target=self._collect, args=each, daemon=True)
+            for each in ((self.process.stdout, self.printed), (self.process.stderr, self.said))
+        ]
+        for thread in self._collecting:
+            thread.start()
 
     def _collect(self, stream: IO[str], lines: list[str]) -> None:
         with stream:
@@ -44,7 +45,7 @@ class Command:
         started_s = time.monotonic()
         while not any(words in line for line in list(lines)):
             assert time.monotonic() - started_s < patience_s, (words, self.said)
-            assert self.process.poll() is None or time.monotonic() - started_s < 5, self.said
+            assert any(thread.is_alive() for thread in self._collecting), self.said
             time.sleep(0.02)
         return time.monotonic() - started_s
 
@@ -52,7 +53,14 @@ class Command:
         """Close its input and wait."""
         assert self.process.stdin is not None
         self.process.stdin.close()
-        return self.process.wait(PATIENCE_S)
+        return self.wait()
+
+    def wait(self) -> int:
+        """Wait for its end, and for all that it printed and said; its exit code."""
+        code = self.process.wait(PATIENCE_S)
+        for thread in self._collecting:
+            thread.join(PATIENCE_S)
+        return code
 
 
 def started(commands: list[Command], broker: Broker, *arguments: str, code: str = "") -> Command:

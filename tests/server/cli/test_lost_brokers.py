@@ -55,7 +55,7 @@ def test_produce_gives_up_after_its_time(broker: Broker, commands: list[Command]
     broker.kill()
     command.write("b\nc\n")
     # The input stays open: it ends all the same.
-    assert command.process.wait(PATIENCE_S) == 1
+    assert command.wait() == 1
     command.wait_for(command.said, "(--timeout)")
     assert command.said[-1] == (
         "barnabas: no acknowledgement for 3 s (--timeout); 1 of 3 records acknowledged\n"
@@ -70,7 +70,7 @@ def test_produce_says_what_was_acknowledged_at_ctrl_c(
     command.write("a\nb\n")
     sent(broker, 2)
     command.process.send_signal(signal.SIGINT)
-    assert command.process.wait(PATIENCE_S) == 130
+    assert command.wait() == 130
     command.wait_for(command.said, "acknowledged")
     assert command.said == ["barnabas: 2 of 2 records acknowledged\n"]
 
@@ -80,7 +80,7 @@ def test_sigterm_is_taken_as_ctrl_c_by_who_sends(broker: Broker, commands: list[
     command.write("a\nb\n")
     sent(broker, 2)
     command.process.terminate()
-    assert command.process.wait(PATIENCE_S) == 143
+    assert command.wait() == 143
     command.wait_for(command.said, "acknowledged")
     assert command.said == ["barnabas: 2 of 2 records acknowledged\n"]
 
@@ -89,7 +89,7 @@ def test_sigterm_ends_who_watches(broker: Broker, commands: list[Command]) -> No
     command = started(commands, broker, "top", "--json", "--interval", "0.2", "--count", "99999")
     command.wait_for(command.printed, '"kind"')
     command.process.terminate()
-    assert (command.process.wait(PATIENCE_S), command.said) == (143, [])
+    assert (command.wait(), command.said) == (143, [])
 
 
 def test_a_silent_broker_is_waited_for(broker: Broker, commands: list[Command]) -> None:
@@ -109,7 +109,7 @@ def test_refused_is_said_of_what_was_refused(broker: Broker, commands: list[Comm
     assert command.end() == 0
     unkeyed = started(commands, broker, "produce", "compacted")
     unkeyed.write("x\n")
-    assert unkeyed.process.wait(PATIENCE_S) == 1  # though its input stays open
+    assert unkeyed.wait() == 1  # though its input stays open
     unkeyed.wait_for(unkeyed.said, "the broker refused a record for compacted: ")
     assert unkeyed.said[-1].endswith("; 0 of 1 record acknowledged\n")
 
@@ -128,7 +128,7 @@ def test_consume_says_that_the_broker_is_away_and_back(
     follower.wait_for(follower.printed, "b\n")
     follower.wait_for(follower.said, " is back")
     follower.process.send_signal(signal.SIGINT)
-    assert follower.process.wait(PATIENCE_S) == 130
+    assert follower.wait() == 130
     assert len(follower.said) == 2
     assert re.fullmatch(
         r"broker 0 at 127\.0\.0\.1:\d+ is away: [a-z ]+; trying again\n", follower.said[0]
@@ -145,7 +145,7 @@ def test_consume_says_that_the_broker_hangs(broker: Broker, commands: list[Comma
     silence.remove()
     follower.wait_for(follower.said, " answers again")
     follower.process.send_signal(signal.SIGINT)
-    assert follower.process.wait(PATIENCE_S) == 130
+    assert follower.wait() == 130
     assert len(follower.said) == 2
 
 
@@ -160,7 +160,7 @@ def test_who_reads_to_the_end_hears_it_too(broker: Broker, commands: list[Comman
     assert reader.wait_for(reader.said, " is away: ") < SOON_S
     broker.start()
     silence.remove()
-    assert reader.process.wait(PATIENCE_S) == 0
+    assert reader.wait() == 0
     reader.wait_for(reader.printed, "b\n")
 
 
@@ -177,7 +177,7 @@ def test_consume_reads_partitions_that_are_added_and_hears_of_the_end(
         assert producer.end() == 0
         follower.wait_for(follower.printed, f"{partition} new\n")
     assert started(commands, broker, "topics", "delete", "t").end() == 0
-    assert follower.process.wait(PATIENCE_S) == 1
+    assert follower.wait() == 1
     follower.wait_for(follower.said, "barnabas: the topic t was deleted\n")
 
 
@@ -193,7 +193,7 @@ def test_who_reads_a_topic_is_told_that_it_was_deleted(
     wait_until(lambda: refused.hits > 0)
     run("topics", "delete", "t", "--yes")
     refused.remove()
-    assert reader.process.wait(PATIENCE_S) == 1
+    assert reader.wait() == 1
     reader.wait_for(reader.said, "barnabas: the topic t was deleted\n")
     assert (len(reader.said), reader.printed) == (1, [])
 

@@ -44,7 +44,7 @@ def test_two_members_share_a_topic(broker: Broker, commands: list[Command]) -> N
         time.sleep(0.05)
     for member in both:
         member.process.send_signal(signal.SIGINT)
-        assert member.process.wait(PATIENCE_S) == 130
+        assert member.wait() == 130
     again = started(commands, broker, "consume", "shared", "--group", "g")
     assert (again.end(), again.printed) == (0, [])
 
@@ -59,7 +59,7 @@ def test_a_member_that_is_told_to_end_commits_and_leaves(
     member = started(commands, broker, *way, "--follow", code=RARELY)
     member.wait_for(member.printed, "b\n")
     member.process.send_signal(number)
-    assert (member.process.wait(PATIENCE_S), member.said) == (code, [])
+    assert (member.wait(), member.said) == (code, [])
     assert run("groups", "describe", "g", "--members", "--json").rows == []
     assert run(*way).stdout == ""
 
