@@ -101,8 +101,8 @@ def test_a_slow_pace_is_kept(process: CompactionProcess, tmp_path: Path) -> None
     """Both passes read the log once: twice its bytes, and what is written."""
     job = small_job(tmp_path)
     moved_bytes = 2 * job.segments[0].size_bytes
-    process.submit(replace(job, io_bytes_per_second=moved_bytes / 0.5))
     started = time.monotonic()
+    process.submit(replace(job, io_bytes_per_second=moved_bytes / 0.5))
     assert isinstance(wait_for_end(process)[-1], CompactionDone)
     assert time.monotonic() - started >= 0.5
 
