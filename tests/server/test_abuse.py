@@ -53,7 +53,7 @@ class Victim:
 
     def stop(self) -> None:
         self.process.terminate()
-        assert self.process.wait(20) == 0
+        assert self.process.wait(60) == 0
         if self.process.stdout is not None:
             self.process.stdout.close()
 
@@ -146,8 +146,9 @@ def test_large_requests_that_never_end_stay_within_their_limit(tmp_path: Path) -
         head = struct.pack(">ihhih", 10 * MEGABYTE - 4, 0, 7, 1, -1)
         body = head + bytes(10 * MEGABYTE - len(head) - 1)
         left = {client: memoryview(body) for client in clients}
-        deadline = time.monotonic() + 20
-        while select.select([], [client.sock for client in left], [], 1)[1]:
+        deadline = time.monotonic() + 60
+        # Those that are let in are read to their ends, however slowly.
+        while select.select([], [client.sock for client in left], [], 1)[1] or len(left) > 10:
             assert time.monotonic() < deadline
             for client in tuple(left):
                 send_some(client, left)
