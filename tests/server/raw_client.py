@@ -8,7 +8,7 @@ from typing import Any, Self
 from barnabas.wire.connection import ClientConnection
 from barnabas.wire.schema import Message
 
-TIMEOUT_S = 10.0
+TIMEOUT_S = 60.0
 
 
 class RawClient:

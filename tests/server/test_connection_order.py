@@ -19,7 +19,7 @@ from barnabas.server.network.request_memory import RequestMemory
 from barnabas.wire.connection import Encoded
 from tests.server.waiting import eventually
 
-TIMEOUT_S = 10.0
+TIMEOUT_S = 60.0
 ANSWER_BYTES = 60_000  # below what ends a round of requests, above what the socket takes
 
 

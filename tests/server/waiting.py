@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from barnabas.server.testing.broker import Broker
 
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 
 
 def wait_until(condition: Callable[[], bool], timeout_s: float = PATIENCE_S) -> None:

@@ -23,9 +23,7 @@ from tests.server.admin import create_code, new_topic
 from tests.server.cluster.cluster import Cluster, cluster_of, session_of
 from tests.server.raw_client import RawClient
 from tests.server.records import make_batch, produce
-from tests.server.waiting import eventually
-
-PATIENCE_S = 10.0
+from tests.server.waiting import PATIENCE_S, eventually
 
 T = TypeVar("T")
 

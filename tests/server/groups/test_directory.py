@@ -8,6 +8,7 @@ import pytest
 from barnabas.server.testing.broker import Broker
 from barnabas.wire.error_codes import ErrorCode
 from tests.server.group_requests import Member
+from tests.server.waiting import PATIENCE_S
 
 
 @pytest.mark.broker_says("its partitions are offline", "a data directory failed")
@@ -23,7 +24,7 @@ def test_members_are_sent_away_from_a_failed_directory(tmp_path: Path) -> None:
             assert shard is not None
             failed = shard.partition.log.data_directory
             broker.call(lambda: failed.fail(OSError(5, "Input/output error")))
-            deadline = time.monotonic() + 10
+            deadline = time.monotonic() + PATIENCE_S
             while first.heartbeat() != ErrorCode.NOT_COORDINATOR:
                 assert time.monotonic() < deadline
             assert second.heartbeat() == 0, "the other directory goes on"

@@ -19,6 +19,7 @@ from barnabas.wire.messages.metadata import (
 from barnabas.wire.uuids import ZERO_UUID, Uuid
 from tests.server.raw_client import RawClient
 from tests.server.records import make_batch, produce
+from tests.server.waiting import PATIENCE_S
 
 UNASKED = -(2**31)
 
@@ -76,7 +77,7 @@ def test_a_missing_topic_is_made_and_the_client_asks_again(client: RawClient, ve
     name = f"made-{version}"
     (first,) = metadata(client, [name], version, create=True).topics
     assert (first.error_code, first.is_internal) == (ErrorCode.LEADER_NOT_AVAILABLE, False)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE_S
     while (topic := metadata(client, [name], version, create=True).topics[0]).error_code:
         assert time.monotonic() < deadline
     assert [p.leader_id for p in topic.partitions] == [0]

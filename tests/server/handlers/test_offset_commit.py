@@ -20,6 +20,7 @@ from tests.server.admin import create, new_topic
 from tests.server.group_requests import Member, commit, commit_request, fetch_request, offsets
 from tests.server.names import unique
 from tests.server.raw_client import RawClient
+from tests.server.waiting import PATIENCE_S
 
 
 @pytest.fixture
@@ -137,7 +138,7 @@ def test_offsets_survive_a_restart(tmp_path: Any) -> None:
         create(client, new_topic("orders"))
         assert commit(client, "g", "orders", 5, epoch=3, text="m") == [0]
     with Broker(data_dir=tmp_path) as broker, RawClient(broker.port) as client:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + PATIENCE_S
         while (found := offsets(client, "g", "orders", 0, version=5)) == {}:
             assert time.monotonic() < deadline, "the groups are still being loaded"
         assert found == {("orders", 0): (5, "m", 0)}

@@ -11,7 +11,7 @@ import pytest
 
 from barnabas.server.network.reactor import new_event_loop, watcher
 
-TIMEOUT_S = 10.0
+TIMEOUT_S = 60.0
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barnabas.server.observing.http import LIMITS, HttpLimits, HttpRequest, HttpResponse, HttpServer
+from tests.server.waiting import PATIENCE_S
 
 
 def _echo(request: HttpRequest) -> HttpResponse:
@@ -50,7 +51,7 @@ def _talk(data: bytes, server: HttpServer | None = None, ends: bool = False) -> 
             await writer.drain()
             if ends:
                 writer.write_eof()
-            return await asyncio.wait_for(reader.read(), 5)
+            return await asyncio.wait_for(reader.read(), PATIENCE_S)
         finally:
             writer.close()
             await serving.stop()
@@ -166,9 +167,9 @@ def test_a_body_is_sent_after_100_continue() -> None:
     async def talk(port: int) -> bytes:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(head)
-        go_on = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5)
+        go_on = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), PATIENCE_S)
         writer.write(b"{}")
-        answer = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5)
+        answer = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), PATIENCE_S)
         writer.close()
         return go_on + answer
 
@@ -189,7 +190,7 @@ def test_a_request_has_a_limited_time_to_arrive() -> None:
     async def dawdle(port: int) -> bytes:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"GET /later HTTP/1.1\r\nHost")
-        rest = await asyncio.wait_for(reader.read(), 5)
+        rest = await asyncio.wait_for(reader.read(), PATIENCE_S)
         writer.close()
         return rest
 
@@ -200,7 +201,7 @@ def test_an_answer_has_a_limited_time_to_be_taken() -> None:
     async def never_read(port: int) -> bytes:
         _reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1)
         writer.write(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
-        await asyncio.wait_for(_closed_by_the_other(writer), 5)
+        await asyncio.wait_for(_closed_by_the_other(writer), PATIENCE_S)
         writer.close()
         return b""
 
@@ -222,9 +223,9 @@ def test_where_there_are_many_connections_the_oldest_idle_one_gives_way() -> Non
             writer.write(_head("GET /later HTTP/1.1"))
             await reader.readuntil(b"later\n")
         answer = await _ask_once(port)
-        assert await asyncio.wait_for(idle[0][0].read(), 5) == b""
+        assert await asyncio.wait_for(idle[0][0].read(), PATIENCE_S) == b""
         idle[1][1].write(_head("GET /later HTTP/1.1", "Connection: close"))
-        answer += await asyncio.wait_for(idle[1][0].read(), 5)
+        answer += await asyncio.wait_for(idle[1][0].read(), PATIENCE_S)
         for _, writer in idle:
             writer.close()
         return answer
@@ -247,10 +248,10 @@ def test_one_too_many_is_refused_while_the_others_are_served() -> None:
         port = await serving.start("127.0.0.1", 0)
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(_head("GET /held HTTP/1.1", "Connection: close"))
-        await asyncio.wait_for(begun.wait(), 5)
+        await asyncio.wait_for(begun.wait(), PATIENCE_S)
         refused = await _ask_once(port)
         held.set()
-        answer = await asyncio.wait_for(reader.read(), 5)
+        answer = await asyncio.wait_for(reader.read(), PATIENCE_S)
         writer.close()
         await serving.stop()
         return refused + answer
@@ -263,7 +264,7 @@ async def _ask_once(port: int) -> bytes:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
         writer.write(_head("GET /later HTTP/1.1", "Connection: close"))
-        return await asyncio.wait_for(reader.read(), 5)
+        return await asyncio.wait_for(reader.read(), PATIENCE_S)
     finally:
         writer.close()
 
@@ -286,8 +287,8 @@ def test_stopping_closes_idle_connections_and_frees_the_port() -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"GET /later HTTP/1.1\r\nHost: x\r\n\r\n")
         await reader.readuntil(b"later\n")
-        await asyncio.wait_for(server.stop(), 5)
-        rest = await asyncio.wait_for(reader.read(), 5)
+        await asyncio.wait_for(server.stop(), PATIENCE_S)
+        rest = await asyncio.wait_for(reader.read(), PATIENCE_S)
         writer.close()
         again = HttpServer(print)
         await again.start("127.0.0.1", port)
@@ -307,7 +308,7 @@ def test_a_client_that_leaves_in_the_middle_harms_nobody() -> None:
         leaver.close()
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"GET /later HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-        answer = await asyncio.wait_for(reader.read(), 5)
+        answer = await asyncio.wait_for(reader.read(), PATIENCE_S)
         writer.close()
         await server.stop()
         return answer
