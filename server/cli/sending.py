@@ -209,9 +209,11 @@ class Sending:
         """Once records wait and nothing comes: say whose fault it is."""
         if self._is_done:
             return
+        was_cut_off = watch.is_cut_off
         watch.look()
+        is_excused = was_cut_off or watch.is_cut_off
         is_quiet = self._sent > self._acknowledged and self._quiet_for_s() > QUIET_S
-        if is_quiet and not self._is_quiet and not watch.is_cut_off:
+        if is_quiet and not self._is_quiet and not is_excused:
             waiting = counted(self._sent - self._acknowledged, "record")
             why = f": {self._complaints.last}" if self._complaints.last else ""
             until = f"waiting up to {self._timeout_s:g} s"

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
+from barnabas.server.cli.liveness import Watch
+from barnabas.server.cli.sending import QUIET_S, Sending, Target
 from barnabas.server.testing.broker import Broker
 from tests.server.cli.conftest import run_at
 from tests.server.cli.processes import PATIENCE_S, Command, started, wait_until
@@ -46,6 +48,28 @@ def test_produce_says_that_the_broker_is_away_and_back(
     assert command.end() == 0
     assert command.said[-1].startswith("2 records, ")
     assert len(command.said) == 3
+
+
+class Look(Watch):
+    """A look after which a broker is there that may have been away."""
+
+    def __init__(self, *, was_away: bool) -> None:
+        super().__init__(None)
+        self._away = {0} if was_away else set()
+
+    def look(self) -> None:
+        self._away.clear()
+
+
+def test_who_has_just_come_back_is_not_said_to_be_silent(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The look that saw it come back counted the time that it had been away."""
+    for was_away, words in ((True, ""), (False, "no acknowledgement yet of 1 record")):
+        sending = Sending({}, Target("t", None, []), 60)
+        sending._sent, sending._moved_s = 1, time.monotonic() - 2 * QUIET_S
+        sending._look(Look(was_away=was_away))
+        assert capsys.readouterr().err.partition(";")[0] == words
 
 
 def test_produce_gives_up_after_its_time(broker: Broker, commands: list[Command]) -> None:
