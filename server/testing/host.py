@@ -23,6 +23,7 @@ from barnabas.server.requests.faults import Faults
 from barnabas.server.settings.config import BrokerConfig
 from barnabas.server.settings.endpoints import Endpoint
 from barnabas.server.testing.cuts import Cuts
+from barnabas.server.testing.held_ports import HeldPorts
 from barnabas.server.testing.refusals import BadCommand, NotRunning
 from barnabas.server.testing.seen import SeenRequests
 from barnabas.server.testing.snapshots import is_snapshot, is_taken, put_back, take_snapshot
@@ -60,6 +61,7 @@ class Host:
         # The control's own: what is set on a broker's log levels ends with that broker.
         self.logs = Logs(self.config.barnabas_log_level)
         self.endpoints: list[Endpoint] = []
+        self._held = HeldPorts()
         self.faults = Faults()
         self.cuts = Cuts()
         self.registry_is_cut = False
@@ -107,6 +109,7 @@ class Host:
             if self.http is not None:
                 await self.http.stop()
             await self._stop()
+            self._held.release()
 
     async def start(self) -> None:
         """Bring the broker back; harmless while it runs. Raises StartFailed."""
@@ -125,6 +128,7 @@ class Host:
             broker = self._take_down()
             if broker is not None:
                 await broker.crash()
+                self._held.hold(self.endpoints)
 
     async def restart(self) -> None:
         """Stop, and start again. Raises StartFailed."""
@@ -226,6 +230,7 @@ class Host:
         except BaseException:
             self.observed = None
             raise
+        self._held.release()
         broker.dispatcher.faults = self.faults
         broker.dispatcher.observer = self.seen.observe
         bound = zip(self.config.endpoints, broker.listeners, strict=True)
@@ -238,6 +243,7 @@ class Host:
         broker = self._take_down()
         if broker is not None:
             await broker.stop()
+            self._held.hold(self.endpoints)
 
     def _take_down(self) -> Broker | None:
         broker, self._broker, self.observed = self._broker, None, None

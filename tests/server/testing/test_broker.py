@@ -234,6 +234,20 @@ def test_a_start_that_fails_says_the_same_and_leaves_nothing(
 
 
 @in_both
+@pytest.mark.parametrize("end", ["kill", "stop"])
+def test_a_port_is_given_to_nobody_else_while_its_broker_is_down(process: bool, end: str) -> None:
+    with barnabas.Broker(process=process) as broker:
+        place = ("127.0.0.1", broker.port)
+        broker.ask("POST", f"/control/broker/{end}")
+        with socket.socket() as other, pytest.raises(OSError, match="Address already in use"):
+            other.bind(place)
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(place)
+        broker.start()
+        assert topics_of(broker) == {}
+
+
+@in_both
 def test_nothing_is_left_and_counts_can_still_be_read(
     process: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
