@@ -31,7 +31,7 @@ from barnabas.wire.messages.offset_commit import (
 )
 from barnabas.wire.messages.sasl_handshake import SaslHandshakeRequest
 from tests.server.names import unique
-from tests.server.raw_client import RawClient
+from tests.server.raw_client import TIMEOUT_S, RawClient
 from tests.server.records import (
     batches_of,
     data_of,
@@ -193,7 +193,7 @@ def test_a_throttled_connection_is_muted_for_its_time(
     client.sock.settimeout(0.05)
     with pytest.raises(TimeoutError):
         client.sock.recv(1)
-    client.sock.settimeout(10)
+    client.sock.settimeout(TIMEOUT_S)
     broker.clock.advance("1 minute")
     assert client.receive().throttle_time_ms == 0
 
