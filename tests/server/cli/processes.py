@@ -10,7 +10,7 @@ from typing import IO
 
 from barnabas.server.testing.broker import Broker
 
-PATIENCE_S = 30
+PATIENCE_S = 60
 
 
 class Command:

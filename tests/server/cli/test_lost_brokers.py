@@ -14,7 +14,7 @@ from barnabas.server.testing.broker import Broker
 from tests.server.cli.conftest import run_at
 from tests.server.cli.processes import PATIENCE_S, Command, started, wait_until
 
-SOON_S = 4.0  # two seconds, and as many for a busy machine
+SOON_S = 10.0  # two seconds, and the rest for a busy machine
 
 
 @pytest.fixture

@@ -158,7 +158,7 @@ def test_nobody_listens() -> None:
         address = f"127.0.0.1:{server.getsockname()[1]}"
     started_s = time.monotonic()
     run = barnabas("topics", "list", "--bootstrap", address)
-    assert time.monotonic() - started_s < 5
+    assert time.monotonic() - started_s < 20
     assert run.returncode == 1
     assert run.stderr == (
         f"barnabas: no broker at {address}: connection refused; `barnabas start` runs one\n"

@@ -27,7 +27,7 @@ from barnabas.server.testing.broker import Broker
 from tests.server.cli.conftest import Run
 from tests.server.waiting import wait_until
 
-PATIENCE_S = 30
+PATIENCE_S = 60
 
 
 def sample(at_s: float, end: int, committed: int, **changes: Any) -> Sample:
