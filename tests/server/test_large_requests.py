@@ -42,7 +42,7 @@ from tests.server.records import (
     produce_request,
 )
 
-ELEMENTS = 6_000
+ELEMENTS = 12_000
 TURN_NS = 100_000
 # One call reads or writes all of it, however much: 20,000 numbers are a millisecond. Refused
 # before anything is looked at: protocols, too many partitions at once.
