@@ -14,8 +14,9 @@ COUNT = 30
 
 @pytest.fixture
 def minutes(run: Run) -> str:
-    """A topic of two partitions, odd numbers in the second."""
-    if run("topics", "create", "minutes", "--partitions", "2").code == 0:
+    """A topic of two partitions, odd numbers in the second; kept, though they are old."""
+    create = ("topics", "create", "minutes", "--partitions", "2", "--set", "retention.ms=-1")
+    if run(*create).code == 0:
         for partition in (0, 1):
             rows = ({"n": n, "at": FIRST_MS + 60_000 * n} for n in range(partition, COUNT, 2))
             text = "".join(json.dumps(row) + "\n" for row in rows)
