@@ -76,8 +76,11 @@ def test_produce_gives_up_after_its_time(broker: Broker, commands: list[Command]
     command = started(commands, broker, "produce", "t", "--timeout", "3")
     command.write("a\n")
     sent(broker, 1)
-    broker.kill()
+    broker.requests.wait_for("PRODUCE", timeout_s=PATIENCE_S)
+    unanswered = broker.faults.add("drop", api="PRODUCE", times=None)
     command.write("b\nc\n")
+    wait_until(lambda: unanswered.hits > 0)  # by then it has read the answer before
+    broker.kill()
     # The input stays open: it ends all the same.
     assert command.wait() == 1
     command.wait_for(command.said, "(--timeout)")
