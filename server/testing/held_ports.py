@@ -1,9 +1,11 @@
 """Ports of a broker that is down: refused to clients, and given to nobody else meanwhile.
 
 A socket that is bound and does not listen does that. The next broker binds beside it, as Linux
-lets sockets with SO_REUSEADDR do as long as none of them listens.
+lets sockets with SO_REUSEADDR do as long as none of them listens. Other systems do not: there a
+port is not held.
 """
 
+import platform
 import socket
 from collections.abc import Iterable
 from contextlib import suppress
@@ -20,6 +22,8 @@ class HeldPorts:
 
     def hold(self, endpoints: Iterable[Endpoint]) -> None:
         """Hold the ports of these; one that somebody else has taken already is not."""
+        if platform.system() != "Linux":
+            return
         for endpoint in endpoints:
             with suppress(OSError):
                 self._hold(endpoint.host or EVERY_INTERFACE, endpoint.port)
