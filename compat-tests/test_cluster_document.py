@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -21,6 +22,7 @@ from transcripts import Block, Step, blocks_of, is_as_told, run, steps_of
 
 PAGE = ROOT / "docs" / "cluster.md"
 PORTS = range(5_000, 9_900)  # of four digits, as the page's: columns are as wide
+PORTS_OF_THE_PAGE = ("9092", "9093", "9094", "9095", "2181")
 START = "barnabas cluster start"
 
 
@@ -30,8 +32,8 @@ class Reader:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._cluster: subprocess.Popen[bytes] | None = None
-        first, zookeeper = free_ports_in_a_row(4), free_ports_in_a_row(1)
-        self._places = {str(9092 + n): str(first + n) for n in range(4)} | {"2181": str(zookeeper)}
+        first = free_ports_in_a_row(5)
+        self._places = {told: str(first + n) for n, told in enumerate(PORTS_OF_THE_PAGE)}
         self._environment = {
             **os.environ,
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
@@ -74,9 +76,8 @@ class Reader:
         return f"{said}and more"
 
     def _here(self, text: str) -> str:
-        for told, ours in self._places.items():
-            text = text.replace(told, ours)
-        return text
+        told = "|".join(self._places)  # at once: a port of ours may be another one's there
+        return re.sub(told, lambda found: self._places[found[0]], text)
 
 
 def free_ports_in_a_row(count: int) -> int:
