@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Final
 
 from barnabas.server.cli.failures import Failure
+from barnabas.server.testing.admin import ask
 from barnabas.server.testing.mourner import Mourner
+from barnabas.wire.messages.metadata import MetadataRequest
 
 START_S: Final = 60.0
 STOP_S: Final = 60.0
@@ -78,6 +80,14 @@ class BrokerProcess:
             self.stop()
             raise Failure(f"broker {self.broker_id} did not start: {self.last_words()}")
         self._port = int(line.split()[2].rpartition(b":")[2])
+
+    def knows(self, broker_ids: set[int]) -> bool:
+        """Whether it tells clients of these; also if it answers nobody without TLS or a name."""
+        try:
+            answer = ask(self._host, self._port, MetadataRequest(topics=[]), 9)
+        except OSError:
+            return True
+        return {each.node_id for each in answer.brokers} >= broker_ids
 
     def look(self, now: float) -> bool:
         """Whether it has ended by itself since the last look."""

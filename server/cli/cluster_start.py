@@ -108,11 +108,19 @@ class RunningCluster:
             click.echo(f"broker {broker.broker_id} is listening on {broker.address}")
             if _is_over(told):
                 return
-        self._announce()
+        is_announced = False
         while not _is_over(told):
             self._look(all_at_once=bool(told))
             del told[:1]  # SIGHUP, which has been done
+            if not is_announced and self._is_known_everywhere():
+                self._announce()
+                is_announced = True
             time.sleep(LOOK_S)
+
+    def _is_known_everywhere(self) -> bool:
+        """Whether every broker tells clients of all: it listens before it hears of the others."""
+        ids = {broker.broker_id for broker in self._brokers}
+        return all(broker.knows(ids) for broker in self._brokers)
 
     def _look(self, *, all_at_once: bool) -> None:
         if self._zookeeper.process is None or self._zookeeper.process.poll() is not None:
