@@ -21,9 +21,14 @@ both_ways_or_one = pytest.mark.parametrize(
 )
 
 
+# A follower is paused until its leader has noticed, which takes 4.5 s and more. Its session ends up
+# to a third before its time: so long ago is its last ping.
+SESSION = {"zookeeper.session.timeout.ms": "12000"}
+
+
 @pytest.fixture(scope="module")
 def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
-    with mixed_ground(BESIDE_TWO, tmp_path_factory.mktemp("replicas")) as made:
+    with mixed_ground(BESIDE_TWO, tmp_path_factory.mktemp("replicas"), SESSION) as made:
         yield made
 
 
@@ -66,12 +71,12 @@ def test_a_follower_that_lags_leaves_the_in_sync_set_and_comes_back(
     ground: Ground, replicas: list[int]
 ) -> None:
     """Its leader asks for both by AlterPartition: the leader epoch stays."""
-    topic = ground.create(replicas, config=SMALL_SEGMENTS)
     leader, follower = replicas
-    before = ground.state(topic)
     # Shorter than a session: only the leader notices, and it is Kafka's controller that it asks.
     if follower == ground.registry.controller:
         ground.give_office(2)
+    topic = ground.create(replicas, config=SMALL_SEGMENTS)
+    before = ground.state(topic)
     node = ground.node(follower)
     node.pause()
     try:
