@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from kafka_server import free_ports
 from oracles import ROOT, stop
 from transcripts import Block, Step, blocks_of, is_as_told, run, steps_of
 
@@ -27,10 +27,8 @@ class Reader:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._broker: subprocess.Popen[bytes] | None = None
-        self._places = {
-            "127.0.0.1:9092": f"127.0.0.1:{free_port()}",
-            "8080": str(free_port()),
-        }
+        broker, control = free_ports(2)
+        self._places = {"127.0.0.1:9092": f"127.0.0.1:{broker}", "8080": str(control)}
         self._environment = {
             **os.environ,
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
@@ -75,12 +73,6 @@ class Reader:
         for told, ours in self._places.items():
             text = text.replace(told, ours)
         return text
-
-
-def free_port() -> int:
-    """A port that was free a moment ago."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from deployment_parts import FILES, own_ports
+from deployment_parts import FILES
+from kafka_server import free_ports
 from oracles import require_oracle, stop
 
 SCRAPE_S = 1
@@ -67,7 +68,7 @@ def prometheus(folder: Path, target: str) -> Iterator[Prometheus]:
     config = config.replace("- alerts.yml", f"- {FILES / 'alerts.yml'}")
     config = config.replace("global:", f"global:\n  evaluation_interval: {SCRAPE_S}s")
     (folder / "prometheus.yml").write_text(config)
-    (port,) = own_ports(1)
+    (port,) = free_ports(1)
     with (folder / "prometheus.log").open("wb") as log:
         process = subprocess.Popen(
             [

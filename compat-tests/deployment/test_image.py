@@ -20,8 +20,9 @@ from pathlib import Path
 import pytest
 from client_builds import built, run_build
 from confluent_kafka import Producer
-from deployment_parts import HERE, own_ports
+from deployment_parts import HERE
 from dockerfile import Instruction, context_of, stages_of
+from kafka_server import free_ports
 from oracles import ROOT, stop
 
 BUILD, FINAL = stages_of((ROOT / "Dockerfile").read_text())
@@ -139,7 +140,7 @@ def test_only_what_is_needed_is_sent_to_a_build() -> None:
 
 
 def test_the_steps_make_a_broker_that_serves_and_is_healthy(image: Root, tmp_path: Path) -> None:
-    host, network, http = own_ports(3)
+    host, network, http = free_ports(3)
     file = image.folder / "etc/barnabas/server.properties"
     text = image.here(file.read_text())
     for theirs, ours in {":9092": host, ":29092": network, "=9464": http}.items():
