@@ -21,7 +21,7 @@ from transactors import OffsetHolder, Refused, Transactor, transactor
 
 ISOLATIONS = ("read_committed", "read_uncommitted")
 END = "end"
-SHORT_TIMEOUT_MS = 1_000
+SHORT_TIMEOUT_MS = 3_000  # in which a record is written, and seen to be open
 
 
 @dataclass(frozen=True)
