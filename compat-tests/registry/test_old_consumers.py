@@ -22,7 +22,7 @@ import barnabas
 from barnabas.server.registry import paths
 from barnabas.server.registry.znodes.zookeeper import ZookeeperStore
 
-SESSION_MS = 3_000
+SESSION_MS = 8_000  # of one that lives: a session that ends gives away what is not committed
 PATIENCE_S = 60.0
 GROUP, TOPIC = "g", "old"
 PYKAFKAS_TOPIC = "b'old'"  # it writes the name as Python 3 shows bytes
