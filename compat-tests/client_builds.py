@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +34,7 @@ OLDEST_OF_ERA = {
 # An era with a program of its own has its other names from the one before it.
 ERA_BEFORE = {"era-2.5": "era-2.0"}
 BUILD_TIMEOUT_SECONDS = 600
+PAUSE_SECONDS = 5
 
 
 @dataclass(frozen=True)
@@ -80,10 +82,23 @@ def built(folder: Path, key: str, inputs: Iterable[str], make: Callable[[Path], 
 
 
 def run_build(command: list[str], folder: Path = HERE) -> None:
-    """Run one step of a build; its output is the failure's message."""
+    """Run one step of a build; its output is the failure's message.
+
+    It is run once more if it fails, as `scripts/oracles` does: most steps fetch something, and
+    another test process may be at the same cache.
+    """
     if shutil.which(command[0]) is None:
         missing(f"the program {command[0]} is not installed")
-    done = subprocess.run(
+    done = _run(command, folder)
+    if done.returncode:
+        time.sleep(PAUSE_SECONDS)
+        done = _run(command, folder)
+    if done.returncode:
+        missing(f"{' '.join(command[:3])} … failed:\n{done.stdout[-4000:]}")
+
+
+def _run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
         command,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -91,8 +106,6 @@ def run_build(command: list[str], folder: Path = HERE) -> None:
         timeout=BUILD_TIMEOUT_SECONDS,
         cwd=folder,
     )
-    if done.returncode:
-        missing(f"{' '.join(command[:3])} … failed:\n{done.stdout[-4000:]}")
 
 
 def python_family(
