@@ -82,7 +82,7 @@ def test_more_partitions_than_spark_keeps_consumers_for(spark: Spark, topics: To
 def test_an_end_that_the_log_has_not_come_to(spark: Spark, topics: Topics) -> None:
     """Lost data, unless one says that it may be: then what there is."""
     topic, rows = topics.filled("short", 5)
-    beyond = {"endingOffsets": {topic: {"0": 8}}, "kafkaConsumer.pollTimeoutMs": 1000}
+    beyond = {"endingOffsets": {topic: {"0": 8}}, "kafkaConsumer.pollTimeoutMs": 3000}
     assert spark.read(topic, failOnDataLoss="false", **beyond).rows == rows
     with pytest.raises(SparkFailure) as failure:
         spark.read(topic, **beyond)

@@ -14,7 +14,7 @@ COMPACTED = {
     "min.cleanable.dirty.ratio": "0.01",
     "segment.ms": "100",  # every record its own segment: they are a second apart
 }
-MAY_LOSE = {"failOnDataLoss": "false", "kafkaConsumer.pollTimeoutMs": 2000}
+MAY_LOSE = {"failOnDataLoss": "false", "kafkaConsumer.pollTimeoutMs": 3000}
 
 
 def lost(failure: SparkFailure | None) -> str:

@@ -13,7 +13,7 @@ from spark_topics import Record, Topics, numbered
 WHOLE = ("key", "value", "headers", "partition")
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 HEADERS: Headers = (("b", b"1"), ("a", None), ("b", b""), ("b", bytes(range(256))))
-IMPATIENT = {"kafka.max.block.ms": 1_500}
+IMPATIENT = {"kafka.max.block.ms": 4_000}
 
 
 def written(batch: Batch) -> list[tuple[bytes | None, bytes | None, Headers, int]]:
@@ -93,7 +93,7 @@ def test_an_unknown_topic(spark: Spark) -> None:
     name = unique_name("missing")
     with pytest.raises(SparkFailure) as failure:
         spark.write([Sent(None, b"v")], ("value",), topic=name, **IMPATIENT)
-    assert f"Topic {name} not present in metadata after 1500 ms." in failure.value.text
+    assert f"Topic {name} not present in metadata after 4000 ms." in failure.value.text
 
 
 def test_a_partition_that_is_not_there(spark: Spark, topics: Topics) -> None:
