@@ -10,9 +10,14 @@ from zookeeper_homes import Home
 from zookeeper_worlds import zookeeper_server
 
 from barnabas.server.testing.zookeeper import ZookeeperServer
-from tests.server.registry.conftest import pytest_pyfunc_call
+from tests.server.registry.conftest import run_coroutine
 
-__all__ = ["pytest_pyfunc_call"]
+DEADLINE_SECONDS = 300  # a JVM starts up to three times in a test, on a busy machine
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    return run_coroutine(pyfuncitem, DEADLINE_SECONDS)
 
 
 @pytest.fixture(scope="module")

@@ -236,10 +236,10 @@ async def test_ten_thousand_znodes_and_their_watches(zookeeper: ZookeeperServer)
     await world.suspend(store)
     await other.pipeline([[SetData(name, b"1")] for name in long_names[::1_000]])
     await world.resume(store)
-    await eventually(lambda: len(heard.events) == 10)
+    await eventually(lambda: len(heard.events) == 10, LONG_S)
     assert {event.path for event in heard.events} == set(long_names[::1_000])
     await other.set(long_names[1], b"1")
-    await eventually(lambda: len(heard.events) == 11)
+    await eventually(lambda: len(heard.events) == 11, LONG_S)
     await world.close()
 
 
