@@ -33,6 +33,8 @@ from barnabas.server.registry.znodes.store import (
 from barnabas.server.registry.znodes.zookeeper_link import Link
 from barnabas.server.registry.znodes.zookeeper_wire import Answer, Event, Request, Session
 
+LEAST_TRIES: Final = 3  # to go on with a session before its time is over
+SHORTEST_PATIENCE_S: Final = 2.0  # but one of fewer seconds has one try
 FIRST_PAUSE_S: Final = 0.05
 LONGEST_PAUSE_S: Final = 1.0
 SAID_FROM: Final = 4  # rounds through all servers in vain
@@ -53,6 +55,16 @@ class ZookeeperServers(NamedTuple):
     most_in_flight: int = 10
     tls: ssl.SSLContext | None = None
     credentials: tuple[str, str] | None = None
+
+
+def patience_of(timeout_ms: int, servers: int) -> float:
+    """How many seconds a server has to grant a session.
+
+    Several have to fit into one: a ZooKeeper that is just starting accepts connections of which it
+    may never read, and grants on the next one what was asked for in vain.
+    """
+    timeout_s = timeout_ms / 1000
+    return max(timeout_s / max(servers, LEAST_TRIES), min(timeout_s / servers, SHORTEST_PATIENCE_S))
 
 
 class _Waiting(NamedTuple):
@@ -183,7 +195,7 @@ class ZookeeperSession:
         loop = asyncio.get_running_loop()
         ended: asyncio.Future[None] = loop.create_future()
         self._greeted = False
-        patience_s = self._servers.timeout_ms / 1000 / len(self._servers.servers)
+        patience_s = patience_of(self._servers.timeout_ms, len(self._servers.servers))
 
         def lost(link: Link, why: str) -> None:
             self._lost(link, f"{host}:{port}: {why}")

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from barnabas.server.registry.znodes import zookeeper_session
 from barnabas.server.registry.znodes import zookeeper_wire as wire
 from barnabas.server.registry.znodes.store import (
     ConnectionLoss,
@@ -20,7 +21,11 @@ from barnabas.server.registry.znodes.store import (
     ZnodeError,
 )
 from barnabas.server.registry.znodes.zookeeper import ZookeeperStore
-from barnabas.server.registry.znodes.zookeeper_session import ZookeeperServers, _reason
+from barnabas.server.registry.znodes.zookeeper_session import (
+    ZookeeperServers,
+    _reason,
+    patience_of,
+)
 from tests.server.registry.worlds import Heard
 from tests.server.waiting import eventually
 
@@ -37,6 +42,7 @@ class ScriptedServer(asyncio.Protocol):
         self.timeout_ms = timeout_ms
         self.session_id = 7
         self.grants_none = False
+        self.is_deaf = False
         self.greetings: list[tuple[int, int]] = []  # (last zxid, session id) of each connection
         self.requests: list[tuple[int, int]] = []  # (xid, type) since the last connection
         self._transports: list[asyncio.Transport] = []
@@ -61,6 +67,8 @@ class ScriptedServer(asyncio.Protocol):
     def _take(self, body: bytes) -> None:
         if self._is_greeted:
             self.requests.append(struct.unpack_from(">ii", body))
+            return
+        if self.is_deaf:
             return
         if self.grants_none:
             return self.hang_up()
@@ -160,6 +168,31 @@ async def test_silence_for_two_thirds_of_the_session_ends_the_connection() -> No
         await eventually(lambda: (wire.PING_XID, 11) in server.requests)
         await eventually(lambda: len(server.greetings) >= 2)
         assert heard.states[0] == (SessionState.SUSPENDED, 7)
+
+
+async def test_a_connection_that_nobody_reads_is_given_up_while_the_session_lives(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(zookeeper_session, "LEAST_TRIES", 600)
+    monkeypatch.setattr(zookeeper_session, "SHORTEST_PATIENCE_S", 0.0)
+    server = ScriptedServer()
+    async with scripted(server) as store:
+        server.is_deaf = True
+        server.hang_up()
+        await eventually(lambda: store.state is SessionState.SUSPENDED)
+        connections = len(server._transports)
+        await eventually(lambda: len(server._transports) > connections + 1)
+        server.is_deaf = False
+        await eventually(lambda: store.state is SessionState.ESTABLISHED)
+        assert (store.session_id, server.greetings[-1]) == (7, (0, 7))
+
+
+@pytest.mark.parametrize(
+    ("timeout_ms", "servers", "patience_s"),
+    [(18_000, 1, 6), (18_000, 3, 6), (18_000, 9, 2), (6_000, 1, 2), (6_000, 5, 1.2), (1_000, 1, 1)],
+)
+def test_several_tries_fit_into_a_session(timeout_ms: int, servers: int, patience_s: float) -> None:
+    assert patience_of(timeout_ms, servers) == patience_s
 
 
 async def test_what_is_asked_while_the_session_is_over_is_refused_at_once() -> None:
