@@ -23,15 +23,19 @@ class FailedDirectories:
         self._clock = clock
         self._log = log
         self._tasks: set[asyncio.Task[None]] = set()
+        self._is_over = False
 
     def tell(self) -> None:
-        """One more has failed."""
+        """One more has failed. Of what fails as the broker ends nobody has to hear."""
+        if self._is_over:
+            return
         task = asyncio.get_running_loop().create_task(self._until_told())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     def stop(self) -> None:
         """Tell nobody any more."""
+        self._is_over = True
         for task in tuple(self._tasks):
             task.cancel()
 
