@@ -1,6 +1,7 @@
 """Clients of a simulation, as careful as good ones are, and what they remember."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -28,6 +29,8 @@ LOST: Final = {ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCE
 
 Place = tuple[int, int]
 """Partition and offset."""
+Leads = Callable[[int, int], bool]
+"""Of a partition and a broker."""
 
 
 @dataclass
@@ -103,13 +106,21 @@ class Cluster:
 
 
 class Producer:
-    """Sends one record after the other to one partition, each until it is acknowledged."""
+    """Sends one record after the other to one partition, each until it is acknowledged.
 
-    def __init__(self, name: str, partition: int, cluster: Cluster, history: History) -> None:
+    `leads` tells whether a broker leads a partition by the registry. One that has been deposed and
+    has not heard of it may lack what its successor has acknowledged, and then calls the next
+    sequence out of order, as Kafka's does; it is believed by who last heard of an older epoch.
+    """
+
+    def __init__(
+        self, name: str, partition: int, cluster: Cluster, history: History, leads: Leads
+    ) -> None:
         self._name = name
         self._partition = partition
         self._cluster = cluster
         self._history = history
+        self._leads = leads
         self.is_done = False
         self.last = "nothing was sent"
         """What came of the last try, for whoever wonders why it is not done."""
@@ -142,8 +153,6 @@ class Producer:
             code = await self._try(value, me, sequence)
             if isinstance(code, tuple):
                 return code[0]
-            if code in LOST:
-                self._history.faults.append(f"{value!r} after an acknowledged one: {code.name}")
             self._cluster.forget(self._partition)
             await asyncio.sleep(PAUSE_S)
 
@@ -155,13 +164,17 @@ class Producer:
         try:
             leader = await self._cluster.leader_of(self._partition)
             self.last = f"{value!r} is sent to {leader}"
+            led = self._leads(self._partition, leader)
             answer = await self._cluster.ask(leader, request, 9)
         except Unanswered as error:
             self.last = f"{value!r}: {error}"
             return None
         part = answer.responses[0].partition_responses[0]
-        self.last = f"{value!r}: {ErrorCode(part.error_code).name} of {leader}"
-        return (part.base_offset,) if not part.error_code else ErrorCode(part.error_code)
+        code = ErrorCode(part.error_code)
+        self.last = f"{value!r}: {code.name} of {leader}"
+        if code in LOST and (led or self._leads(self._partition, leader)):
+            self._history.faults.append(f"{value!r} after an acknowledged one: {code.name}")
+        return code if code else (part.base_offset,)
 
 
 class Consumer:

@@ -149,7 +149,8 @@ class Simulation:
         for partition in range(PARTITIONS):
             for number in range(2):
                 cluster = Cluster(self._network, clock, ids[number:] + ids[:number])
-                producer = Producer(f"p{partition}{number}", partition, cluster, self._history)
+                name = f"p{partition}{number}"
+                producer = Producer(name, partition, cluster, self._history, self._verdict.leads)
                 self._producers.append(producer)
                 yield producer.run(RECORDS, self._chance.uniform(0.01, 0.5))
             cluster = Cluster(self._network, clock, list(ids))

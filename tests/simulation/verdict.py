@@ -52,6 +52,11 @@ class Verdict:
         znode = self._ensemble.tree.nodes.get(paths.partition_state(TOPIC, index))
         return decode_partition_state(znode.data) if znode is not None and znode.data else None
 
+    def leads(self, index: int, broker_id: int) -> bool:
+        """Whether a broker does, as the registry has it."""
+        state = self.state_of(index)
+        return state is not None and state.leader == broker_id
+
     def replicas_of(self, index: int) -> Sequence[int]:
         """As the registry has it, with those that are on their way."""
         topic = self._ensemble.tree.nodes[paths.topic(TOPIC)]
