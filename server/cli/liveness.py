@@ -57,18 +57,26 @@ class Watch:
         Only for who has just taken all answers that there were.
         """
         known = {each.node_id: each for each in self._manager.cluster.brokers()}
-        asked = {
-            node_id: each.in_flight_requests[0][2]
+        late = {
+            node_id
             for node_id, each in list(self._manager._conns.items())
-            if node_id in known and each.connected and each.in_flight_requests
+            if node_id in known and each.connected and _waits_for_s(each) > patience_s
         }
-        late = {each for each, at in asked.items() if time.monotonic() - at > patience_s}
         for node_id in late - self._silent:
             broker = _name(known[node_id], node_id)
             self._say(f"{broker} has not answered for {patience_s:g} s; waiting")
         for node_id in self._silent - late - self._away:
             self._say(f"{_name(known.get(node_id), node_id)} answers again")
         self._silent = late
+
+
+def _waits_for_s(connection: Any) -> float:
+    """How long its oldest request has been under way; another thread may take the answer."""
+    try:
+        sent_s: float = connection.in_flight_requests[0][2]
+    except IndexError:
+        return 0.0
+    return time.monotonic() - sent_s
 
 
 def _name(broker: Any, node_id: object) -> str:
