@@ -181,7 +181,9 @@ def test_only_those_that_are_added_are_told_that_it_is_new(tmp_path: Path) -> No
             async def noted(request: LeaderAndIsrRequest, version: int) -> object:
                 for topic in request.topic_states:
                     for state in topic.partition_states:
-                        heard[broker.broker_id] = state.is_new
+                        heard.setdefault(
+                            broker.broker_id, state.is_new
+                        )  # they hear again at its end
                 return await take(request, version)
 
             broker.control.leader_and_isr = noted  # type: ignore[method-assign,assignment]
