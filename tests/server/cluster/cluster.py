@@ -30,6 +30,7 @@ class Cluster:
             "broker.id": str(broker_id),
             "listeners": "PLAINTEXT://127.0.0.1:0",
             "log.dirs": str(self.folder / str(broker_id)),
+            "auto.leader.rebalance.enable": "false",  # 5 s after the start: before a slow test ends
             **{name.replace("_", "."): text for name, text in settings.items()},
         }
         broker = Broker(load_config((), given), ensemble=self.ensemble)

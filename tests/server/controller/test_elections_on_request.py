@@ -9,8 +9,8 @@ import pytest
 
 from barnabas.server.broker import Broker
 from barnabas.server.cluster.metadata import NO_LEADER
+from barnabas.server.controller import rebalancing
 from barnabas.server.controller.elections import RECOVERING
-from barnabas.server.controller.rebalancing import FIRST_LOOK_MS
 from barnabas.server.registry import notices, paths
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
@@ -24,9 +24,11 @@ PREFERRED, UNCLEAN = 0, 1
 Scene = Callable[[Cluster], Awaitable[None]]
 
 
-def play(folder: Path, scene: Scene, count: int = 3) -> None:
+def play(folder: Path, scene: Scene, **settings: str) -> None:
     async def played() -> None:
-        async with cluster_of(folder, count) as cluster:
+        async with cluster_of(folder, 0) as cluster:
+            for broker_id in range(3):
+                await cluster.start(broker_id, **settings)
             await scene(cluster)
 
     asyncio.run(played())
@@ -181,13 +183,18 @@ def test_the_next_controller_holds_the_elections_that_were_asked_for(tmp_path: P
     play(tmp_path, scene)
 
 
-def test_leaders_go_back_to_where_they_are_preferred_by_and_by(tmp_path: Path) -> None:
+def test_leaders_go_back_to_where_they_are_preferred_by_and_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    later_ms = 12 * rebalancing.FIRST_LOOK_MS  # not before the test lets it come
+    monkeypatch.setattr(rebalancing, "FIRST_LOOK_MS", later_ms)
+
     async def scene(cluster: Cluster) -> None:
         await led_by_the_second(cluster, "t")
-        cluster.brokers[0].clock.advance(FIRST_LOOK_MS)
+        cluster.brokers[0].clock.advance(later_ms)
         await eventually(lambda: cluster.brokers[1].replicas.require("t", 0).is_leader)
 
-    play(tmp_path, scene)
+    play(tmp_path, scene, auto_leader_rebalance_enable="true")
 
 
 def test_leaders_stay_where_few_of_them_are_elsewhere(tmp_path: Path) -> None:
