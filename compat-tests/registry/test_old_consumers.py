@@ -111,20 +111,20 @@ class OldGroup:
     def until_shared(self, count: int) -> dict[str, int]:
         """Wait until so many members own everything, evenly; how much each owns."""
 
-        def shares() -> dict[str, int]:
-            owners = list(self.owners().values())
-            return {owner: owners.count(owner) for owner in owners}
+        found: dict[str, int] = {}
 
         def is_even() -> bool:
-            found = shares().values()
+            owners = list(self.owners().values())
+            found.clear()  # what is looked at again later may be given up for a moment by then
+            found.update((owner, owners.count(owner)) for owner in owners)
             return (
                 len(self.members()) == len(found) == count
-                and sum(found) == PARTITIONS
-                and max(found) - min(found) <= 1
+                and sum(found.values()) == PARTITIONS
+                and max(found.values()) - min(found.values()) <= 1
             )
 
         eventually(is_even, lambda: f"{self.members()}: {self.owners()}")
-        return shares()
+        return found
 
 
 def eventually(holds: Callable[[], bool], what: Callable[[], object]) -> None:
