@@ -186,8 +186,8 @@ def test_a_move_that_one_controller_began_is_ended_by_the_next(
 ) -> None:
     ground.give_office(change[0])
     topic = ground.create([1, 3], [3, 1], config=CONFIG)
-    for index in (0, 1):
-        ground.write(topic, 1_000, index)
+    for index in (0, 1):  # more than a segment, which one fetch would have before it is throttled
+        ground.write(topic, 3_000, index)
     file = plan(tmp_path, topic, [2, 3], [2, 3])
     execute = ("--execute", "--additional", "--reassignment-json-file", file, "--throttle")
     tools.ok("kafka-reassign-partitions", *execute, "1000")
