@@ -74,6 +74,12 @@ class Brokers:
     def replicas(self, topic: str) -> list[list[int]]:
         return [row["replicas"] for row in self.rows("topics", "describe", topic)]
 
+    def until_replicas(self, topic: str, *wanted: list[int]) -> None:
+        """Until the broker that is asked, either of them, has heard of it."""
+        deadline = time.monotonic() + PATIENCE_S
+        while (found := self.replicas(topic)) != list(wanted):
+            assert time.monotonic() < deadline, found
+
     def until(self, **wanted: int) -> None:
         """Until `cluster describe` says so of the cluster."""
         deadline = time.monotonic() + PATIENCE_S
@@ -105,7 +111,7 @@ def test_replicas_go_where_they_are_to_be_and_leaders_follow(brokers: Brokers) -
     brokers.run("topics", "create", "moved", "--partitions", "4", "--replication-factor", "1")
     brokers.run("produce", "moved", stdin="".join(f"{n}\n" for n in range(100)))
     brokers.run("topics", "reassign", "moved", "--brokers", "1")
-    assert brokers.replicas("moved") == [[1]] * 4
+    brokers.until_replicas("moved", *[[1]] * 4)
     plan = brokers.rows("topics", "reassign", "moved", "--replication-factor", "2", "--dry-run")
     assert [(row["replicas"], row["adding"], row["removing"]) for row in plan] == [
         ([1], [2], [])
@@ -141,11 +147,11 @@ def test_a_file_says_the_same_and_what_is_refused_is_a_sentence(
 
     write([2, 1], [1])
     brokers.run("topics", "reassign", "--file", str(plan))
-    assert brokers.replicas("filed") == [[2, 1], [1]]
+    brokers.until_replicas("filed", [2, 1], [1])
     write([1, 2], [7])
     refused = brokers.run("topics", "reassign", "--file", str(plan), code=1)
     assert "filed-1: " in refused.stderr and "INVALID_REPLICA" in refused.stderr
-    assert brokers.replicas("filed") == [[1, 2], [1]], "the other one is moved"
+    brokers.until_replicas("filed", [1, 2], [1])  # the other one is moved
     write([1], [1], [1])
     refused = brokers.run("topics", "reassign", "--file", str(plan), code=2)
     assert refused.stderr == "barnabas: there is no partition filed-2\n"
@@ -167,7 +173,7 @@ def test_what_is_under_way_is_taken_back(brokers: Brokers) -> None:
         assert (row["topic"], row["adding"], row["removing"]) == ("stuck", [other], [])
     finally:
         brokers.nodes[other - 1].resume()
-    assert brokers.replicas("stuck") == [[controller]]
+    brokers.until_replicas("stuck", [controller])  # the one that was paused hears of it, too
     assert brokers.run("topics", "reassign", "--cancel").stderr == "nothing is being moved\n"
     brokers.run("topics", "delete", "stuck", "--yes")
 
