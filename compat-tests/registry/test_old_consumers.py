@@ -184,7 +184,10 @@ def test_three_balanced_consumers_of_pykafka_share_eight_partitions_and_outlive_
         shares = balanced.until_shared(3)
         assert sorted(shares.values()) == [2, 3, 3]
         assert set(balanced.members().values()) == {TOPIC}
-        assert {name.partition("-")[0] for name in balanced.owners()} == {"1", "2"}, "leaders"
+        eventually(
+            lambda: {name.partition("-")[0] for name in balanced.owners()} == {"1", "2"},
+            lambda: f"not named by their leaders: {balanced.owners()}",
+        )
         balanced.write()
         until_read(balanced.written, first, second, third)
         for member in (first, second, third):
@@ -209,7 +212,8 @@ def test_high_level_consumers_of_0_8_register_own_commit_and_take_over(
 ) -> None:
     with high_level.member() as first, high_level.member() as second:
         assert sorted(high_level.until_shared(2).values()) == [4, 4]
-        assert set(high_level.owners()) == {str(index) for index in range(PARTITIONS)}
+        partitions = {str(index) for index in range(PARTITIONS)}
+        eventually(lambda: set(high_level.owners()) == partitions, high_level.owners)
         said = [json.loads(text) for text in high_level.members().values()]
         assert [each["subscription"] for each in said] == [{TOPIC: 1}] * 2
         high_level.write()  # now: without a commit it goes back in every rebalance
