@@ -13,13 +13,17 @@ from barnabas.server.settings.config import load_config
 START_MS = 1_700_000_000_000
 SWEEP_MS = 1_000
 PASSES = 100  # of the loop; an election takes a dozen
+LEADERS_STAY = {"auto_leader_rebalance_enable": "false"}
+"""For tests that say who leads: the controller would have a say once it has run for 5 s."""
 
 
 class Cluster:
     """Brokers 0, 1, ... of one process."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, settings: dict[str, str]) -> None:
+        """`settings` are every broker's."""
         self.folder = folder
+        self.settings = settings
         self.monotonic_ms = 0.0
         self.ensemble = Ensemble(lambda: START_MS, monotonic_ms=lambda: self.monotonic_ms)
         self.brokers: dict[int, Broker] = {}
@@ -30,8 +34,7 @@ class Cluster:
             "broker.id": str(broker_id),
             "listeners": "PLAINTEXT://127.0.0.1:0",
             "log.dirs": str(self.folder / str(broker_id)),
-            "auto.leader.rebalance.enable": "false",  # 5 s after the start: before a slow test ends
-            **{name.replace("_", "."): text for name, text in settings.items()},
+            **{name.replace("_", "."): text for name, text in (self.settings | settings).items()},
         }
         broker = Broker(load_config((), given), ensemble=self.ensemble)
         await broker.start()
@@ -72,9 +75,9 @@ def session_of(broker: Broker) -> EmbeddedStore:
 
 
 @contextlib.asynccontextmanager
-async def cluster_of(folder: Path, count: int) -> AsyncIterator[Cluster]:
+async def cluster_of(folder: Path, count: int, **settings: str) -> AsyncIterator[Cluster]:
     """A cluster of running brokers; those that still run at the end are stopped."""
-    cluster = Cluster(folder)
+    cluster = Cluster(folder, settings)
     try:
         for broker_id in range(count):
             await cluster.start(broker_id)

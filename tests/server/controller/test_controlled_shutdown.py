@@ -20,7 +20,7 @@ from barnabas.wire.messages.controlled_shutdown import (
 )
 from barnabas.wire.messages.leader_and_isr import LeaderAndIsrRequest
 from barnabas.wire.messages.stop_replica import StopReplicaRequest
-from tests.server.cluster.cluster import Cluster, cluster_of
+from tests.server.cluster.cluster import LEADERS_STAY, Cluster, cluster_of
 from tests.server.controller.in_sync import controller_of, create_replicated, set_isr, state_of
 from tests.server.controller.test_two_brokers import ask
 from tests.server.waiting import eventually
@@ -30,7 +30,7 @@ Scene = Callable[[Cluster], Awaitable[None]]
 
 def play(folder: Path, scene: Scene, count: int = 3) -> None:
     async def played() -> None:
-        async with cluster_of(folder, count) as cluster:
+        async with cluster_of(folder, count, **LEADERS_STAY) as cluster:
             await scene(cluster)
 
     asyncio.run(played())

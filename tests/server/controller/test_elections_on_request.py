@@ -15,7 +15,7 @@ from barnabas.server.registry import notices, paths
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from tests.server.admin import BROKER, SET, TOPIC, alter, resource
-from tests.server.cluster.cluster import Cluster, cluster_of
+from tests.server.cluster.cluster import LEADERS_STAY, Cluster, cluster_of
 from tests.server.controller.in_sync import create_replicated, set_isr, state_of
 from tests.server.controller.test_two_brokers import ask
 from tests.server.waiting import eventually
@@ -26,9 +26,7 @@ Scene = Callable[[Cluster], Awaitable[None]]
 
 def play(folder: Path, scene: Scene, **settings: str) -> None:
     async def played() -> None:
-        async with cluster_of(folder, 0) as cluster:
-            for broker_id in range(3):
-                await cluster.start(broker_id, **settings)
+        async with cluster_of(folder, 3, **(LEADERS_STAY | settings)) as cluster:
             await scene(cluster)
 
     asyncio.run(played())

@@ -24,7 +24,7 @@ from barnabas.wire.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsTopics,
 )
-from tests.server.cluster.cluster import Cluster, cluster_of
+from tests.server.cluster.cluster import LEADERS_STAY, Cluster, cluster_of
 from tests.server.controller.in_sync import controller_of, create_replicated, set_isr, state_of
 from tests.server.controller.test_two_brokers import ask
 from tests.server.waiting import PATIENCE_S, eventually
@@ -35,7 +35,7 @@ Targets = dict[int, Sequence[int] | None]
 
 def play(folder: Path, scene: Scene, count: int = 4) -> None:
     async def played() -> None:
-        async with cluster_of(folder, count) as cluster:
+        async with cluster_of(folder, count, **LEADERS_STAY) as cluster:
             await scene(cluster)
 
     asyncio.run(played())
