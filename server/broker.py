@@ -241,6 +241,7 @@ class Broker:
         Other brokers lead by then what they can.
         """
         if self.is_serving:
+            self.followers.follow_no_more()
             await self._hand_over()
         failure = await self._end("the broker is stopping", leaves=True, marks_clean=True)
         if failure is not None:

@@ -57,7 +57,7 @@ class Fetchers:
         self._fetchers: dict[FetcherId, Fetcher] = {}
         self._homes: dict[TopicPartition, FetcherId] = {}
         self._surroundings: Surroundings | None = None
-        self._is_stopped = False
+        self._is_ending = False
         self.counts = FetchCounts()
         self.quota = ReplicationQuota(broker.clock)
         """What throttled partitions may take that are followed here."""
@@ -75,7 +75,7 @@ class Fetchers:
         from barnabas.server.replication.fetching.followed import Followed
 
         self.leave(partition.key)
-        if partition.leader_id == NO_LEADER or self._is_stopped:
+        if partition.leader_id == NO_LEADER or self._is_ending:
             return
         name, index = partition.key
         number = (crc32(name.encode()) + index) % self._broker.config.num_replica_fetchers
@@ -98,9 +98,17 @@ class Fetchers:
         if home is not None and home in self._fetchers:
             self._fetchers[home].table.drop(key)
 
+    def follow_no_more(self) -> None:
+        """Begin to follow nothing new, whatever a controller may still say: the broker is stopping.
+
+        It would be in sync with who leads now in its place, and missed when it is gone; Kafka's
+        ReplicaManager asks `isShuttingDown`.
+        """
+        self._is_ending = True
+
     async def stop(self) -> None:
-        """Follow nothing any more, whatever a controller may still say."""
-        self._is_stopped = True
+        """Follow nothing any more."""
+        self._is_ending = True
         fetchers, self._fetchers = self._fetchers, {}
         self._homes.clear()
         for fetcher in fetchers.values():

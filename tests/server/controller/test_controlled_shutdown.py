@@ -108,6 +108,25 @@ def test_who_stops_follows_nothing_before_it_leaves_the_in_sync_sets(tmp_path: P
     play(tmp_path, scene, 2)
 
 
+def test_who_stops_does_not_follow_those_that_lead_in_its_place(tmp_path: Path) -> None:
+    async def scene(cluster: Cluster) -> None:
+        await create_replicated(cluster, "t", [1, 0])
+        stopping = cluster.brokers[1]
+        led, left, followed = stopping.replicas.require("t", 0), list[object](), list[object]()
+
+        async def hand_over() -> None:
+            left.append(await shutdown(cluster, 1))
+            await eventually(lambda: not led.is_leader)
+            followed.extend(stopping.followers)
+
+        stopping._hand_over = hand_over  # type: ignore[method-assign]
+        await cluster.stop(stopping)
+        assert (left, followed) == ([[]], [])
+        assert list((await state_of(cluster, "t", 0)).isr) == [0]
+
+    play(tmp_path, scene, 2)
+
+
 @pytest.mark.parametrize("has_gone", [False, True])
 def test_one_that_a_leader_lets_in_as_it_goes_is_taken_out(tmp_path: Path, has_gone: bool) -> None:
     """As leaders of protocols before 2.7 may: nobody asks the controller then."""
