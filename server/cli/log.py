@@ -116,19 +116,19 @@ def _name_and_value(setting: str) -> tuple[str, str]:
 
 
 def _run(work: Callable[[], bool]) -> None:
-    """Exit with 0 if all was well, 1 if not, 2 if the work could not be done."""
-    from barnabas.server.cli.log_tools.output import closing_pipe_is_fine
+    """Exit with 0 if all was well, 1 if not, 2 if the work could not be done.
 
-    with closing_pipe_is_fine():
-        try:
-            is_well = work()
-        except BrokenPipeError:
-            raise
-        except (BadPath, OSError, StorageError) as error:
-            print(f"barnabas: {_reason(error)}", file=sys.stderr)
-            sys.exit(BAD_INPUT)
-        sys.stdout.flush()
-        sys.exit(0 if is_well else 1)
+    A reader that has gone is the main command's to deal with.
+    """
+    try:
+        is_well = work()
+    except BrokenPipeError:
+        raise
+    except (BadPath, OSError, StorageError) as error:
+        print(f"barnabas: {_reason(error)}", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+    sys.stdout.flush()
+    sys.exit(0 if is_well else 1)
 
 
 def _reason(error: BadPath | OSError | StorageError) -> str:

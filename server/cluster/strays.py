@@ -21,10 +21,9 @@ def replica_counter(topics: Mapping[str, TopicAssignment], broker_id: int) -> Re
 
     def replicas_of(partition: TopicPartition, topic_id: bytes | None) -> int:
         topic = topics.get(partition.topic)
-        replicas = () if topic is None else topic.replicas.get(partition.partition, ())
-        if topic is None or broker_id not in replicas:
+        if topic is None or (None not in (topic_id, topic.topic_id) and topic_id != topic.topic_id):
             return 0
-        is_another = None not in (topic_id, topic.topic_id) and topic_id != topic.topic_id
-        return 0 if is_another else len(replicas)
+        replicas = topic.replicas.get(partition.partition, ())
+        return len(replicas) if broker_id in replicas else 0
 
     return replicas_of

@@ -156,10 +156,11 @@ class DataDirectory(DataDirectoryFiles):
                 due_ms = self.monotonic_ms + config.file_delete_delay_ms
                 self.to_remove.append((due_ms, f"{self.path}/{name}"))
             else:
-                job = self._load_job(partition, config, now_ms, name=name)
                 is_compacted = config.compact or partition in self.clean_offsets
-                if replicas is not None and replicas > 1 and not is_compacted:
-                    job = replace(job, is_contiguous=True)
+                is_contiguous = (replicas or 0) > 1 and not is_compacted
+                job = self._load_job(
+                    partition, config, now_ms, name=name, is_contiguous=is_contiguous
+                )
                 self._load_log(partition, job)
 
     def _replicas_of(
@@ -191,6 +192,7 @@ class DataDirectory(DataDirectoryFiles):
         *,
         name: str,
         is_new: bool = False,
+        is_contiguous: bool = False,
     ) -> LoadJob:
         return LoadJob(
             f"{self.path}/{name}",
@@ -200,6 +202,7 @@ class DataDirectory(DataDirectoryFiles):
             recovery_point=self._recovery_points.get(partition, 0),
             log_start_offset=self._log_starts.get(partition, 0),
             producer_id_expiration_ms=self._producer_id_expiration_ms,
+            is_contiguous=is_contiguous,
         )
 
     def _load_log(self, partition: TopicPartition, job: LoadJob) -> None:

@@ -1,18 +1,12 @@
-"""Where rows and lines go: JSON lines, plain text, or colours on a terminal.
-
-A reader that closes the pipe has seen enough (`head`): `closing_pipe_is_fine` ends the
-command without an error then.
-"""
+"""Where rows and lines go: JSON lines, plain text, or colours on a terminal."""
 
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from io import TextIOWrapper
 
 from barnabas.server.cli.log_tools.segment_rows import Row
 from barnabas.server.cli.log_tools.text import Line, line_of
-from barnabas.server.cli.output import write_nowhere
 
 Emit = Callable[[Row], None]
 
@@ -49,14 +43,3 @@ def line_printer() -> Callable[[Line], None]:
 
 def void(_: object) -> None:
     """Take a result that nobody wants."""
-
-
-@contextmanager
-def closing_pipe_is_fine() -> Iterator[None]:
-    """End the process quietly, with 0, when the reader of the standard output has gone."""
-    try:
-        yield
-        sys.stdout.flush()
-    except BrokenPipeError:
-        write_nowhere()
-        sys.exit(0)

@@ -108,7 +108,7 @@ class Fetchers:
 
     async def stop(self) -> None:
         """Follow nothing any more."""
-        self._is_ending = True
+        self.follow_no_more()
         fetchers, self._fetchers = self._fetchers, {}
         self._homes.clear()
         for fetcher in fetchers.values():
