@@ -12,9 +12,12 @@ the waits in progress and nothing else, so the number of connections bounds it.
 
 Whoever completes several keys by one action (a produce to many partitions) first does the whole
 action and then completes the keys, so that a woken fetch finds all of it.
+
+Whoever parks what was found not ready some turns ago (`turns`) looks once more, with `look_again`:
+an event that came in between has woken nobody.
 """
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Generator, Hashable, Iterable
 from typing import Any, Generic, TypeVar
 
 from barnabas.server.core.clock import Clock, Timer
@@ -143,7 +146,8 @@ class Delayed:
         """A wait under `keys` for at most `timeout_ms`; the caller has found it not ready yet.
 
         `is_ready` is asked with the key that had an event, so it need not look at the others.
-        If it raises, the wait is finished and `answer` is left to meet the error.
+        If it raises, the wait is finished and `answer` is left to meet the error. Without a key
+        nobody could ever wake it: it is finished at once.
         """
         wait = Wait(self, tuple(dict.fromkeys(keys)), is_ready, answer)
         by_key = self._by_key
@@ -154,7 +158,10 @@ class Delayed:
             else:
                 waits[wait] = None
         self._waits += 1
-        wait._timer = self._clock.call_later(timeout_ms, wait._expire)
+        if wait._keys:
+            wait._timer = self._clock.call_later(timeout_ms, wait._expire)
+        else:
+            wait._finish()
         return wait
 
     def complete(self, key: Hashable) -> int:
@@ -195,6 +202,17 @@ class Delayed:
                 del by_key[key]
             else:
                 del waits[wait]
+
+
+def look_again(wait: Wait[T]) -> Generator[None, None, Wait[T]]:
+    """Ask a wait about each of its keys, in steps: what has happened before it was parked."""
+    for key in wait._keys:
+        if not wait.done and _is_ready(wait, key):
+            wait.hurry()
+        if wait.done:
+            break
+        yield
+    return wait
 
 
 def _is_ready(wait: Wait[Any], key: Hashable) -> bool:

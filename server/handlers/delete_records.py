@@ -13,7 +13,7 @@ from collections.abc import Hashable
 from functools import partial
 
 from barnabas.server.cluster.metadata import INTERNAL_TOPICS
-from barnabas.server.core.delayed import Wait
+from barnabas.server.core.delayed import Wait, look_again
 from barnabas.server.core.errors import ApiError, code_of
 from barnabas.server.core.turns import Sliced, each
 from barnabas.server.handlers import Versions
@@ -102,9 +102,10 @@ def _answer_all(request: DeleteRecordsRequest, context: RequestContext) -> Steps
         response.topics.append(DeleteRecordsTopicResult(name=topic.name, partitions=partitions))
     if not unfinished.keys:
         return response
-    return context.broker.deletions.park(
+    wait = context.broker.deletions.park(
         unfinished.keys, request.timeout_ms, unfinished.is_ready, lambda: response
     )
+    return (yield from look_again(wait))
 
 
 def _answer(

@@ -16,7 +16,7 @@
 from typing import Any, Final
 
 from barnabas.server.cluster.moved_leaders import MOVED, current_leader, node_endpoints
-from barnabas.server.core.delayed import Wait
+from barnabas.server.core.delayed import Wait, look_again
 from barnabas.server.core.errors import ApiError
 from barnabas.server.core.turns import Sliced, Waiting
 from barnabas.server.handlers import Versions
@@ -73,9 +73,13 @@ def handle(
         fetch.reader.read_all()
     except ColdRead:
         return Sliced(fetch.go_on_in_steps())
-    if fetch.reader.moved:
+    if fetch.is_enough:
         fetch.wake_waiting()
-    return fetch.respond() if fetch.is_enough else fetch.park()
+        return fetch.respond()
+    # Parked first: who is woken may write what this fetch waits for.
+    wait = fetch.park()
+    fetch.wake_waiting()
+    return wait
 
 
 def _is_large(request: FetchRequest) -> bool:
@@ -157,10 +161,12 @@ class _Fetch:
     def go_on_in_steps(self) -> Waiting[FetchResponse | Wait[FetchResponse]]:
         """The same, from where reading stopped."""
         yield from self.reader.read_rest_in_steps()
-        self.wake_waiting()
         if self.is_enough:
+            self.wake_waiting()
             return (yield from self._respond_in_steps())
-        return self.park()
+        wait = self.park()
+        self.wake_waiting()
+        return (yield from look_again(wait))
 
     def read_and_respond(self) -> FetchResponse | Sliced[FetchResponse]:
         """The answer after the wait, whatever there is by now."""

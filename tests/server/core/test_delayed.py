@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.server.core.clock import ManualClock
-from barnabas.server.core.delayed import Deferred, Delayed, Wait
+from barnabas.server.core.delayed import Deferred, Delayed, Wait, look_again
 
 
 class Harness:
@@ -134,6 +134,27 @@ def test_a_failing_predicate_leaves_the_error_to_the_answer(harness: Harness) ->
     assert harness.delayed.complete("t-0") == 2
     assert wait.done
     assert other.done
+
+
+def test_a_wait_without_a_key_is_over_at_once(harness: Harness) -> None:
+    wait = harness.park("nothing to wait for", [])
+    assert wait.done and harness.resumed == [("nothing to wait for", False)]
+    _assert_nothing_is_left(harness)
+
+
+def test_what_had_happened_before_a_wait_was_parked_is_seen_by_looking_again(
+    harness: Harness,
+) -> None:
+    harness.bytes_available = 1
+    wait = harness.park("late", ["t-0", "t-1"])
+    assert list(look_again(wait)) == [] and wait.done
+    waiting = harness.park("waits", ["t-0", "t-1"], min_bytes=2)
+    assert list(look_again(waiting)) == [None, None] and not waiting.done
+    steps = look_again(waiting)
+    next(steps)
+    waiting.cancel()
+    assert list(steps) == []
+    _assert_nothing_is_left(harness)
 
 
 def test_a_stopping_broker_drops_them_all(harness: Harness) -> None:
