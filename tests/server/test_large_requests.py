@@ -237,13 +237,12 @@ def test_a_search_by_time_in_a_large_batch_is_done_in_steps(
     with RawClient(broker.port, timeout_s=60) as client, RawClient(broker.port) as small:
         produce(client, topic, build_batch(records))
         monkeypatch.setattr(turns, "_turn_ns", 1)
-        before, grant = turns.interruptions, turns._grant
-        monkeypatch.setattr(turns, "_grant", lambda: None)
+        before, grant, held = turns.interruptions, turns._grant, threading.Event()
+        monkeypatch.setattr(turns, "_grant", held.set)
         partition = ListOffsetsPartition(partition_index=0, timestamp=timestamp)
         topics = [ListOffsetsTopic(name=topic, partitions=[partition])]
         client.send(ListOffsetsRequest(replica_id=-1, topics=topics), 7)
-        while broker.call(lambda: turns.interruptions) == before:
-            pass  # until it is held in the middle
+        assert held.wait(60)
         small.call(ApiVersionsRequest(), 0)
         monkeypatch.setattr(turns, "_grant", grant)
         broker.call(grant)
