@@ -113,7 +113,10 @@ def test_a_part_that_fails_keeps_no_other_from_stopping(
 @pytest.mark.parametrize(
     ("settings", "named"),
     [
-        ({"zookeeper_connect": "127.0.0.1:2181"}, "`zookeeper.connect`"),
+        (
+            {"zookeeper_connect": "127.0.0.1:9", "zookeeper_connection_timeout_ms": "1000"},
+            "`zookeeper.connect`",
+        ),
         ({"authorizer_class_name": "x.Y"}, "`authorizer.class.name`"),
         (
             {

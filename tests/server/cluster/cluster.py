@@ -34,6 +34,7 @@ class Cluster:
             "broker.id": str(broker_id),
             "listeners": "PLAINTEXT://127.0.0.1:0",
             "log.dirs": str(self.folder / str(broker_id)),
+            "controlled.shutdown.retry.backoff.ms": "100",
             **{name.replace("_", "."): text for name, text in (self.settings | settings).items()},
         }
         broker = Broker(load_config((), given), ensemble=self.ensemble)
