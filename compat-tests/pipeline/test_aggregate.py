@@ -28,6 +28,9 @@ from barnabas.pipeline.spark.kafka import KafkaCluster, read_batch
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from barnabas.pipeline.aggregate.tally import Tally
+    from barnabas.pipeline.spark.files import Files
+
 PLAN = Plan(6_000, seed=11, users=800, span_ms=12 * HOUR_MS)
 PARTITIONS = 3
 MILLISECONDS = ("unix_millis(start)", "unix_millis(end)")
@@ -249,6 +252,31 @@ def test_records_deleted_before_they_were_counted_are_said_and_may_be_passed_ove
     with pytest.raises(PipelineError, match=r"deleted before .*; --accept-loss goes on"):
         aggregate(spark, cluster, wanted)
     assert aggregate(spark, cluster, replace(wanted, accept_loss=True)).counted == 7
+
+
+@pytest.mark.parametrize("accept_loss", [True, False])
+def test_the_query_begins_again_where_the_connector_gives_a_consumer_to_two_tasks(
+    spark: SparkSession, cluster: KafkaCluster, topic: str, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch, accept_loss: bool,
+) -> None:  # fmt: skip
+    """As it does now and then where it passes over records that were deleted."""
+    failures = [f"java.util.ConcurrentModificationException: {job.TWO_READERS}"]
+    followed = job._followed
+
+    def fails_once(query: Any, checkpoint: Files) -> Tally:
+        if failures:
+            query.stop()
+            raise RuntimeError(failures.pop())
+        return followed(query, checkpoint)
+
+    monkeypatch.setattr(job, "_followed", fails_once)
+    places = str(tmp_path / "checkpoint"), str(tmp_path / "results")
+    wanted = Aggregation(topic, places[0], folder=places[1], once=True, accept_loss=accept_loss)
+    if accept_loss:
+        assert aggregate(spark, cluster, wanted).counted > 0
+    else:
+        with pytest.raises(RuntimeError, match="not safe"):
+            aggregate(spark, cluster, wanted)
 
 
 def test_what_cannot_be_is_one_sentence(

@@ -29,6 +29,11 @@ STATE_STORE: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStat
 AGGREGATION: Final = "aggregation.json"
 IN_FOLDER: Final = "_aggregation.json"
 TALLY: Final = "tally.json"
+TWO_READERS: Final = "KafkaConsumer is not safe for multi-threaded access"
+"""By this Spark's connector ends now and then where records are passed over that were deleted: the
+task that finds them missing gives its consumer back and goes on with it, while another task, for
+windows and sessions read the same partitions, takes it (KafkaDataConsumer.get)."""
+MOST_TRIES: Final = 10
 
 
 @dataclass(frozen=True)
@@ -66,11 +71,22 @@ def aggregate(spark: "SparkSession", cluster: KafkaCluster, aggregation: Aggrega
     writer = writer.outputMode("append").foreachBatch(_writing(outputs))
     writer = writer.option("checkpointLocation", checkpoint.path("query"))
     if aggregation.once:
-        query = writer.trigger(availableNow=True).start()
+        writer = writer.trigger(availableNow=True)
     else:
-        query = writer.trigger(processingTime=aggregation.interval).start()
+        writer = writer.trigger(processingTime=aggregation.interval)
     with _naming_the_option():
-        return _followed(query, checkpoint)
+        return _read(writer, checkpoint, MOST_TRIES if aggregation.accept_loss else 1)
+
+
+def _read(writer: Any, checkpoint: Files, tries: int) -> Tally:
+    """Follow the query; begin it again, from its checkpoint, where two of its tasks collided."""
+    for _ in range(tries - 1):
+        try:
+            return _followed(writer.start(), checkpoint)
+        except Exception as error:
+            if TWO_READERS not in str(error):
+                raise
+    return _followed(writer.start(), checkpoint)
 
 
 @contextmanager
