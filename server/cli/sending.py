@@ -45,13 +45,16 @@ class Complaints(logging.Handler):
         self.last = ""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep what it says, in the broker's words or Kafka's for the error."""
+        """Keep what it says, in the broker's words or Kafka's for the error.
+
+        Of a connection that has ended nothing: no broker said it. This must not fail, for it runs
+        in the midst of what sends the records again.
+        """
         if self.WORDS in record.msg and isinstance(record.args, tuple) and len(record.args) == 5:
-            if record.args[3] in NO_REFUSALS:
-                return
-            kind = getattr(kafka("errors"), str(record.args[3]), None)
-            words = str(record.args[4]).removeprefix(". Error Message: ")
-            self.last = problem(kind.errno, words) if kind else str(record.args[3])
+            name, words = (str(each) for each in record.args[3:])
+            code = getattr(getattr(kafka("errors"), name, None), "errno", None)
+            if code is not None and name not in NO_REFUSALS:
+                self.last = problem(code, words.removeprefix(". Error Message: "))
 
     @contextlib.contextmanager
     def heard(self) -> Iterator[None]:

@@ -76,9 +76,11 @@ def test_golden_request(broker: Broker, frame: Frame) -> None:
     assert not differing
 
 
-def test_every_difference_has_been_seen() -> None:
-    if asked != {frame.line for frame in FRAMES_TO_ASK if frame.response is not None}:
-        pytest.skip("only some of the frames were asked in this process")
+def test_every_difference_has_been_seen(brokers: dict[str, Broker]) -> None:
+    for frame in FRAMES_TO_ASK:  # those that were asked in other processes
+        if frame.line not in asked and frame.response is not None:
+            test_golden_request(brokers[frame.release], frame)
+            brokers[frame.release].clear()
     assert [each for each in DIFFERENCES if each not in seen] == []
 
 

@@ -50,6 +50,21 @@ def test_produce_says_that_the_broker_is_away_and_back(
     assert len(command.said) == 3
 
 
+def test_what_was_on_its_way_as_the_broker_went_is_sent_again(
+    broker: Broker, commands: list[Command]
+) -> None:
+    """kafka-python tells of it in its log; what listens there kept it from sending again."""
+    unanswered = broker.faults.add("drop", api="PRODUCE", times=1)
+    command = started(commands, broker, "produce", "t")
+    command.write("a\n")
+    wait_until(lambda: unanswered.hits > 0)
+    broker.kill()
+    command.wait_for(command.said, " is away")
+    broker.start()
+    assert command.end() == 0
+    assert command.said[-1].startswith("1 record, ")
+
+
 class Look(Watch):
     """A look after which a broker is there that may have been away."""
 
