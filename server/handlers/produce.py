@@ -79,7 +79,8 @@ EXPECTED: Final = frozenset(
 
 Silent = ProduceResponse | Close | None
 Answer = Silent | Wait[Silent]
-Appended = list[tuple[Partition, PartitionProduceResponse, int]]
+Appended = list[tuple[Partition, PartitionProduceResponse, int, int]]
+"""Partitions, their answers, the offset behind what each got, and since when it was led."""
 Answers = list[PartitionProduceResponse]
 Checked = ValidatedRecords | StorageError | None
 """What looking into a partition's records has come to; None: it has not been done."""
@@ -147,7 +148,7 @@ def _serve(
     except TakesLong:
         return Sliced(_append_in_steps(request, context, response, appended, verified))
     settled = True
-    for partition, _, end_offset in appended:
+    for partition, _, end_offset, _ in appended:
         broker.fetches.complete(partition.key)
         settled = settled and partition.is_settled(end_offset, acks)
     if settled:
@@ -202,9 +203,11 @@ def _append_in_steps(
             yield
         yield
     settled = True
-    for partition, _, end_offset in appended:
+    for partition, _, end_offset, led_since in appended:
         broker.fetches.complete(partition.key)
         settled = settled and partition.is_settled(end_offset, request.acks)
+        if request.acks == -1:  # else it is safe as soon as it is written
+            settled = settled and partition.has_led_since(led_since)
         yield
     if settled:
         return _unless_silent(response, request, context)
@@ -319,7 +322,7 @@ def _append_topic(
             counts.bytes_in += len(records)
             if info.converted_count:
                 counts.produce_message_conversions += info.converted_count
-            appended.append((partition, answer, info.last_offset + 1))
+            appended.append((partition, answer, info.last_offset + 1, partition.led_since))
         answers.append(answer)
 
 
@@ -370,22 +373,23 @@ def _when_settled(
     """Wait until every append is flushed and replicated as promised, at most `timeout_ms`."""
     broker = context.broker
     unsettled = UnsettledAppends(
-        broker.replicas, [(p, end) for p, _, end in appended], request.acks
+        broker.replicas, [(p, end, since) for p, _, end, since in appended], request.acks
     )
 
     def answer() -> Silent:
-        for partition, part, end in appended:
+        for partition, part, end, _ in appended:
             failure = unsettled.failure_of(partition, end)
             if failure:
                 part.error_code = int(failure)
         return _unless_silent(response, request, context)
 
-    for partition, _, end in appended:
+    wait = broker.produces.park(unsettled.keys, request.timeout_ms, unsettled.is_ready, answer)
+    wait.has_acted = True
+    # Behind that: a disk that fails by it takes the partition, and who waits is told.
+    for partition, _, end, _ in appended:
         if partition.is_flush_due(end):
             wake = partial(broker.produces.complete, partition.key)
             broker.disks.flush(partition.log, wake)
-    wait = broker.produces.park(unsettled.keys, request.timeout_ms, unsettled.is_ready, answer)
-    wait.has_acted = True
     return wait
 
 

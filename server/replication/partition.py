@@ -60,6 +60,7 @@ class Partition:
         "key",
         "leader_epoch",
         "leader_id",
+        "led_since",
         "local_id",
         "log",
         "maximal_isr",
@@ -97,6 +98,8 @@ class Partition:
         """Of the controller that decided who leads."""
         self.partition_epoch = NO_EPOCH
         """Counts the registry's states of the partition."""
+        self.led_since = NO_EPOCH
+        """The leader epoch in which this broker took the leadership over; it may be over."""
         self.epoch_start_offset = 0
         """Where the log ended when the leader was elected."""
         self.replicas: Sequence[int] = ()
@@ -115,6 +118,10 @@ class Partition:
     def is_leader(self) -> bool:
         """Whether this broker leads the partition."""
         return self.state is LEADER
+
+    def has_led_since(self, leader_epoch: int) -> bool:
+        """Whether this broker leads, and has all the time since it took over in that epoch."""
+        return self.state is LEADER and self.led_since == leader_epoch
 
     def become_leader(
         self,
@@ -137,6 +144,8 @@ class Partition:
         if is_new_epoch:
             self.epoch_start_offset = self.log.log_end_offset
             self.log.assign_epoch(leader_epoch, self.epoch_start_offset)
+        if not was_leader:
+            self.led_since = leader_epoch
         self._move(ReplicaEvent.ELECTED, self.local_id)
         self.leader_epoch = leader_epoch
         self.partition_epoch, self.controller_epoch = partition_epoch, controller_epoch

@@ -14,20 +14,26 @@ from barnabas.wire.error_codes import ErrorCode
 class UnsettledAppends:
     """What of one request is not as safe as its `acks` want; asked by partition."""
 
-    __slots__ = ("_acks", "_lost", "_replicas", "_unsettled")
+    __slots__ = ("_acks", "_outcomes", "_replicas", "_unsettled")
 
     def __init__(
-        self, replicas: Replicas, appended: Iterable[tuple[Partition, int]], acks: int
+        self, replicas: Replicas, appended: Iterable[tuple[Partition, int, int]], acks: int
     ) -> None:
-        """`appended`: partitions, and the offset behind what each of them got."""
+        """`appended`: partitions, the offset behind what each of them got, and `led_since` then.
+
+        Of a partition that has been lost since then, or is settled, nothing is to be waited for.
+        """
         self._replicas = replicas
         self._acks = acks
-        self._unsettled: dict[Hashable, tuple[Partition, int]] = {
-            partition.key: (partition, end)
-            for partition, end in appended
-            if not partition.is_settled(end, acks)
-        }
-        self._lost: dict[Hashable, ErrorCode] = {}
+        self._unsettled: dict[Hashable, tuple[Partition, int, int]] = {}
+        # What became of the others. A partition that is there twice waits for the later append.
+        self._outcomes: dict[Hashable, ErrorCode] = {}
+        for partition, end, led_since in appended:
+            outcome = self._outcome(partition, end, led_since)
+            if outcome is None:
+                self._unsettled[partition.key] = (partition, end, led_since)
+            else:
+                self._outcomes[partition.key] = outcome
 
     @property
     def keys(self) -> tuple[Hashable, ...]:
@@ -37,27 +43,34 @@ class UnsettledAppends:
     def is_ready(self, key: Hashable) -> bool:
         """Whether the partition that changed was the last; only that one is looked at."""
         found = self._unsettled.get(key)
-        if found is not None:
-            partition, end = found
-            if not partition.is_leader:
-                # By the time of the answer another topic may bear the name.
-                self._lost[key] = self._why_lost(partition)
-                del self._unsettled[key]
-            elif partition.is_settled(end, self._acks):
-                if self._acks == -1 and partition.is_under_min_isr:
-                    self._lost[key] = ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
-                del self._unsettled[key]
+        if found is not None and (outcome := self._outcome(*found)) is not None:
+            # By the time of the answer it may be led again, or another topic bear the name.
+            self._outcomes[key] = outcome
+            del self._unsettled[key]
         return not self._unsettled
 
     def failure_of(self, partition: Partition, end: int) -> ErrorCode:
         """What one append is answered when the wait is over; NONE if it is safe."""
-        lost = self._lost.get(partition.key)
-        if lost is not None:  # also where it has been elected again since
-            return lost
-        if not partition.is_leader:
+        key = partition.key
+        self.is_ready(key)
+        if key in self._unsettled:
+            is_settled = partition.is_settled(end, self._acks)
+            return ErrorCode.NONE if is_settled else ErrorCode.REQUEST_TIMED_OUT
+        return self._outcomes[key]
+
+    def _outcome(self, partition: Partition, end: int, led_since: int) -> ErrorCode | None:
+        """What has become of an append by now; None if that is still to be seen.
+
+        One that had to be on all replicas is lost with the leadership: led again, the partition
+        may have other records there. One that is only to be flushed may have been by then.
+        """
+        is_settled = partition.is_settled(end, self._acks)
+        if not partition.has_led_since(led_since) and (self._acks == -1 or not is_settled):
             return self._why_lost(partition)
-        if not partition.is_settled(end, self._acks):
-            return ErrorCode.REQUEST_TIMED_OUT
+        if not is_settled:
+            return None
+        if self._acks == -1 and partition.is_under_min_isr:
+            return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
         return ErrorCode.NONE
 
     def _why_lost(self, partition: Partition) -> ErrorCode:

@@ -5,13 +5,10 @@ the end. Whoever has an event in between wakes nobody: an append that was replic
 answered when its time-out of 30 s was over.
 """
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 
 import pytest
 
-from barnabas.server.replication.partition import Partition
 from barnabas.server.testing.broker import Broker
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.delete_records import (
@@ -21,76 +18,9 @@ from barnabas.wire.messages.delete_records import (
 )
 from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from tests.server.names import unique
 from tests.server.raw_client import RawClient
 from tests.server.records import data_of, fetched, make_batch
-
-FOLLOWER = 7
-FOREVER_MS = 2**31 - 1
-PARTITIONS = 140
-"""More than any request serves at once; a step or more for each."""
-SOME_STEPS = 10
-
-
-class Stepping:
-    """A broker that lets others have their turn after every step."""
-
-    def __init__(self, broker: Broker) -> None:
-        self.topic = broker.create_topic(unique("steps"), PARTITIONS)
-        self.port = broker.port
-        self._broker = broker
-
-    def partition(self, index: int) -> Partition:
-        found = self._broker.server.replicas.find(self.topic, index)
-        assert found is not None
-        return found
-
-    def give_a_follower(self) -> None:
-        """Partition 0 has one, in sync, which says nothing by itself."""
-        partition = self.partition(0)
-        partition._parts.is_alive = lambda _: True
-
-        def lead() -> None:
-            replicas = (partition.local_id, FOLLOWER)
-            partition.become_leader(partition.leader_epoch + 1, replicas, replicas)
-            self.follower_fetches()
-
-        self._broker.call(lead)
-
-    def follower_fetches(self) -> None:
-        """The follower of partition 0 has, and has deleted, what the leader has."""
-        server, partition = self._broker.server, self.partition(0)
-        log = partition.log
-        partition.follower_fetched(FOLLOWER, 1, log.log_end_offset, log.log_start_offset)
-        server.hosting.high_watermark_moved(partition.key)
-
-    def appends(self) -> None:
-        """Somebody produces to partition 0."""
-        server, partition = self._broker.server, self.partition(0)
-        partition.append(make_batch(b"new"), 1, server.clock.now_ms())
-        server.fetches.complete(partition.key)
-
-    @contextmanager
-    def between(self, event: Callable[[], object], begun: Callable[[], bool]) -> Iterator[None]:
-        """Let the event happen some steps after what `begun` says, and see that it did."""
-        turns = self._broker.server.turns
-        granted, seen, happened = turns._granted, 0, threading.Event()
-
-        async def with_event() -> None:
-            nonlocal seen
-            seen += begun()
-            if seen >= SOME_STEPS and not happened.is_set():
-                happened.set()
-                event()
-            await granted()
-
-        def set_in() -> None:
-            turns._turn_ns = 0
-            turns._granted = with_event  # type: ignore[method-assign]
-
-        self._broker.call(set_in)
-        yield
-        assert happened.is_set()
+from tests.server.stepping import FOREVER_MS, PARTITIONS, SOME_STEPS, Stepping
 
 
 @pytest.fixture
@@ -142,8 +72,8 @@ def test_records_are_deleted_that_a_follower_deleted_between_two_steps(
     stepping: Stepping, client: RawClient
 ) -> None:
     stepping.give_a_follower()
-    stepping._broker.call(stepping.appends)
-    stepping._broker.call(stepping.follower_fetches)
+    stepping.broker.call(stepping.appends)
+    stepping.broker.call(stepping.follower_fetches)
     wanted = [
         DeleteRecordsPartition(partition_index=index, offset=-1) for index in range(PARTITIONS)
     ]

@@ -42,7 +42,9 @@ def replicate(partition: Partition) -> None:
 
 def appends(replicas: Replicas, acks: int = -1) -> tuple[list[Partition], UnsettledAppends]:
     partitions = [replicas.require("t", index) for index in range(2)]
-    return partitions, UnsettledAppends(replicas, [(each, 1) for each in partitions], acks)
+    return partitions, UnsettledAppends(
+        replicas, [(each, 1, each.led_since) for each in partitions], acks
+    )
 
 
 def test_it_is_ready_when_the_last_partition_is_replicated(replicas: Replicas) -> None:

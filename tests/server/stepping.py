@@ -1,0 +1,94 @@
+"""A broker that lets others have their turn after every step, and what happens between two."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from barnabas.server.replication.partition import Partition
+from barnabas.server.testing.broker import Broker
+from tests.server.names import unique
+from tests.server.records import make_batch
+
+FOLLOWER = 7
+FOREVER_MS = 2**31 - 1
+PARTITIONS = 140
+"""More than any request serves at once; a step or more for each."""
+SOME_STEPS = 10
+
+
+class Stepping:
+    """A broker that lets others have their turn after every step."""
+
+    def __init__(self, broker: Broker) -> None:
+        self.topic = broker.create_topic(unique("steps"), PARTITIONS)
+        self.port = broker.port
+        self.broker = broker
+
+    def partition(self, index: int) -> Partition:
+        found = self.broker.server.replicas.find(self.topic, index)
+        assert found is not None
+        return found
+
+    def give_a_follower(self) -> None:
+        """Partition 0 has one, in sync, which says nothing by itself."""
+        partition = self.partition(0)
+        partition._parts.is_alive = lambda _: True
+
+        def lead() -> None:
+            replicas = (partition.local_id, FOLLOWER)
+            partition.become_leader(partition.leader_epoch + 1, replicas, replicas)
+            self.follower_fetches()
+
+        self.broker.call(lead)
+
+    def follower_fetches(self) -> None:
+        """The follower of partition 0 has, and has deleted, what the leader has."""
+        server, partition = self.broker.server, self.partition(0)
+        log = partition.log
+        partition.follower_fetched(FOLLOWER, 1, log.log_end_offset, log.log_start_offset)
+        server.hosting.high_watermark_moved(partition.key)
+
+    def appends(self) -> None:
+        """Somebody produces to partition 0."""
+        server, partition = self.broker.server, self.partition(0)
+        partition.append(make_batch(b"new"), 1, server.clock.now_ms())
+        server.fetches.complete(partition.key)
+
+    def loses_the_leadership(self) -> None:
+        """Partition 0 is led by its follower from now on."""
+        server, partition = self.broker.server, self.partition(0)
+        replicas = partition.replicas
+        partition.become_follower(FOLLOWER, partition.leader_epoch + 1, replicas, replicas)
+        server.hosting.high_watermark_moved(partition.key)
+
+    def leads_again_with_another_record(self) -> None:
+        """Partition 0 is led elsewhere, and cut, and led here again, and written to."""
+        self.loses_the_leadership()
+        server, partition = self.broker.server, self.partition(0)
+        partition.log.truncate_to(0, server.clock.now_ms())
+        replicas = partition.replicas
+        partition.become_leader(partition.leader_epoch + 1, replicas, replicas)
+        self.appends()
+        self.follower_fetches()
+
+    @contextmanager
+    def between(self, event: Callable[[], object], begun: Callable[[], bool]) -> Iterator[None]:
+        """Let the event happen some steps after what `begun` says, and see that it did."""
+        turns = self.broker.server.turns
+        granted, seen, happened = turns._granted, 0, threading.Event()
+
+        async def with_event() -> None:
+            nonlocal seen
+            seen += begun()
+            if seen >= SOME_STEPS and not happened.is_set():
+                happened.set()
+                event()
+            await granted()
+
+        def set_in() -> None:
+            turns._turn_ns = 0
+            turns._granted = with_event  # type: ignore[method-assign]
+
+        self.broker.call(set_in)
+        yield
+        assert happened.is_set()

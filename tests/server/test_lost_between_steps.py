@@ -1,0 +1,103 @@
+"""What a request served in steps has found is no longer so when it is answered.
+
+Between two steps a partition may lose its leader or its topic: the answer says what is so then,
+and says it at once.
+"""
+
+from collections.abc import Iterator
+from errno import EIO
+from pathlib import Path
+
+import pytest
+
+from barnabas.server.testing.broker import Broker
+from barnabas.storage.manager.managed_log import ManagedLog
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from tests.server.raw_client import RawClient
+from tests.server.records import make_batch, produce_request
+from tests.server.stepping import FOREVER_MS, PARTITIONS, Stepping
+
+
+@pytest.fixture
+def stepping() -> Iterator[Stepping]:
+    with Broker() as broker:
+        yield Stepping(broker)
+
+
+@pytest.fixture
+def client(stepping: Stepping) -> Iterator[RawClient]:
+    with RawClient(stepping.port, timeout_s=20.0) as made:
+        yield made
+
+
+# Produce.
+
+
+def produce_everywhere(stepping: Stepping, acks: int = -1) -> ProduceRequest:
+    """A record for each partition; one for all of them, so that it is served in steps."""
+    data = [
+        PartitionProduceData(index=index, records=bytes(make_batch(b"x")))
+        for index in range(PARTITIONS)
+    ]
+    topics = [TopicProduceData(name=stepping.topic, partitions=data)]
+    return ProduceRequest(acks=acks, timeout_ms=FOREVER_MS, topics=topics)
+
+
+def produced_while(
+    stepping: Stepping, client: RawClient, event: str, acks: int = -1
+) -> dict[int, int]:
+    """The error codes of a produce between whose last steps something happens to partition 0."""
+    last = stepping.partition(PARTITIONS - 1)
+    happens = getattr(stepping, event)
+    with stepping.between(happens, lambda: last.log.log_end_offset > 0):
+        answer = client.call(produce_everywhere(stepping, acks), 9)
+    (topic,) = answer.responses
+    return {each.index: each.error_code for each in topic.partition_responses}
+
+
+def but_for_the_first(code: ErrorCode) -> dict[int, int]:
+    return dict.fromkeys(range(PARTITIONS), int(ErrorCode.NONE)) | {0: int(code)}
+
+
+def test_an_append_whose_leader_went_between_two_steps_is_not_waited_for(
+    stepping: Stepping, client: RawClient
+) -> None:
+    stepping.give_a_follower()
+    codes = produced_while(stepping, client, "loses_the_leadership")
+    assert codes == but_for_the_first(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+
+def test_an_append_is_not_acknowledged_that_was_cut_between_two_steps(
+    stepping: Stepping, client: RawClient
+) -> None:
+    """Led again, the partition has another record at its offset, and that one is replicated."""
+    stepping.give_a_follower()
+    codes = produced_while(stepping, client, "leads_again_with_another_record")
+    assert codes == but_for_the_first(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+
+def test_what_its_leader_has_written_is_acknowledged_to_who_wants_no_more(
+    stepping: Stepping, client: RawClient
+) -> None:
+    stepping.give_a_follower()
+    codes = produced_while(stepping, client, "loses_the_leadership", acks=1)
+    assert codes == but_for_the_first(ErrorCode.NONE)
+
+
+@pytest.mark.broker_says("a data directory failed", "its partitions are offline")
+def test_an_append_whose_disk_fails_as_it_is_flushed_is_not_waited_for(tmp_path: Path) -> None:
+    """Failing, the directory wakes who waits for its partitions: nobody does so yet."""
+    folders = f"{tmp_path / 'first'},{tmp_path / 'second'}"
+    with Broker({"log.dirs": folders}) as broker, RawClient(broker.port, timeout_s=20.0) as client:
+        topic = broker.create_topic("t", settings={"flush.messages": 1})
+        disks = broker.server.disks
+
+        def flush(log: ManagedLog, done: object = None) -> None:
+            log.data_directory.fail(OSError(EIO, "no disk"))
+
+        disks.flush = flush  # type: ignore[method-assign, assignment]
+        request = produce_request(topic, make_batch(b"x"))
+        request.timeout_ms = FOREVER_MS
+        (answer,) = client.call(request, 9).responses[0].partition_responses
+        assert answer.error_code == ErrorCode.KAFKA_STORAGE_ERROR
