@@ -117,8 +117,9 @@ class Hosting:
         STALE_CONTROLLER_EPOCH where the leader epoch is not newer than the one that is known.
         """
         await self._give_up_older(topic)
-        config = await self._settings_for(topic)
         broker = self._broker
+        known = self._known_settings(topic)
+        config = await self._read_settings(topic.name) if known is None else known
         demoted: list[tuple[str, int]] = []
         changed: list[tuple[str, int]] = []
         codes: dict[int, ErrorCode] = {}
@@ -144,7 +145,7 @@ class Hosting:
         # Fewer in sync may have been all that was waited for; who reads here is fenced.
         for key in changed:
             self.high_watermark_moved(key)
-        if pauses.were_taken:
+        if known is None and pauses.were_taken:
             await self._catch_up_settings(topic.name)
         return codes
 
@@ -242,10 +243,10 @@ class Hosting:
         partitions = tuple(news.get(info.index, info) for info in known.partitions)
         metadata.set_topic(TopicInfo(known.name, known.topic_id, partitions))
 
-    async def _settings_for(self, topic: TopicInfo) -> LogConfig:
-        """What logs that are new here are made with.
+    def _known_settings(self, topic: TopicInfo) -> LogConfig | None:
+        """The settings of these partitions' logs; None where some of them are new here.
 
-        Others have their settings: who leads them changes whether the registry is there or not.
+        The others have theirs: who leads them changes whether the registry is there or not.
         """
         broker = self._broker
         ours = [info.index for info in topic.partitions if broker.broker_id in info.replicas]
@@ -253,7 +254,7 @@ class Hosting:
         for partition in held:
             if partition is not None and None not in held:
                 return partition.log.config
-        return await self._read_settings(topic.name)
+        return None
 
     async def _read_settings(self, name: str) -> LogConfig:
         """A topic's settings; waited for while the registry cannot be reached, as in Kafka.

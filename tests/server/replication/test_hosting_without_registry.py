@@ -4,8 +4,11 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import pytest
+
 from barnabas.server.broker import Broker
 from barnabas.server.cluster.metadata import PartitionInfo, TopicInfo
+from barnabas.server.core import turns
 from barnabas.server.registry.znodes.store import ConnectionLoss
 from barnabas.wire.error_codes import ErrorCode
 from tests.server.cluster.cluster import cluster_of, session_of
@@ -42,13 +45,17 @@ def with_only(topic: TopicInfo, info: PartitionInfo) -> TopicInfo:
     return TopicInfo(topic.name, topic.topic_id, (info,))
 
 
-def test_it_leads_no_more_what_another_leads(tmp_path: Path) -> None:
+@pytest.mark.parametrize("turn_ns", [turns.TURN_NS, 0], ids=["in one turn", "in many turns"])
+def test_it_leads_no_more_what_another_leads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, turn_ns: int
+) -> None:
     async def scene(broker: Broker, topic: TopicInfo) -> None:
         moved = PartitionInfo(0, OTHER, 1, (0, OTHER), (OTHER,))
         codes = await broker.hosting.lead_or_follow(with_only(topic, moved))
         assert codes == {0: ErrorCode.NONE}
         assert not broker.replicas.require("t", 0).is_leader
 
+    monkeypatch.setattr(turns, "TURN_NS", turn_ns)
     play(tmp_path, scene)
 
 
