@@ -9,7 +9,7 @@ transaction which ends late never puts an older offset over a newer one.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from barnabas.server.cluster.metadata import TopicInfo
@@ -49,6 +49,22 @@ def commit_refusal(topic: TopicInfo | None, index: int, text: str | None, limit:
     if text is not None and _utf16_length(text) > limit:
         return ErrorCode.OFFSET_METADATA_TOO_LARGE
     return ErrorCode.NONE
+
+
+def take_out_deleted(commits: Commits, topics: Mapping[str, TopicInfo]) -> list[TopicPartition]:
+    """Take out the offsets of topics that were deleted since these were put together; which.
+
+    Groups forget a topic's offsets as it goes. What is written after that would stay, and be told
+    to who reads the next topic of the name.
+    """
+    gone = [
+        key
+        for key, committed in commits.items()
+        if (known := topics.get(key[0])) is None or known.topic_id != committed.topic_id
+    ]
+    for key in gone:
+        del commits[key]
+    return gone
 
 
 def _utf16_length(text: str) -> int:

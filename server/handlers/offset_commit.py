@@ -21,7 +21,12 @@ from barnabas.server.core.loading import load_in_steps
 from barnabas.server.core.topic_names import OFFSETS_TOPIC
 from barnabas.server.core.turns import Sliced
 from barnabas.server.groups.commit_parts import COMMIT_PARTS
-from barnabas.server.groups.offsets import Commits, CommittedOffset, commit_refusal
+from barnabas.server.groups.offsets import (
+    Commits,
+    CommittedOffset,
+    commit_refusal,
+    take_out_deleted,
+)
 from barnabas.server.handlers import Versions
 from barnabas.server.registry.znodes.store import ZnodeError
 from barnabas.server.requests.context import RequestContext
@@ -36,6 +41,7 @@ from barnabas.wire.messages.offset_commit import (
 )
 
 VERSIONS = Versions(0, 10)
+BY_ID_SINCE = 10
 FOREVER_MS = (1 << 63) - 1
 Answers = dict[tuple[str, int], OffsetCommitResponsePartition]
 Answer = (
@@ -81,6 +87,9 @@ def _commit(
 ) -> OffsetCommitResponse | Deferred[OffsetCommitResponse]:
     from barnabas.server.groups.commits import Committer
 
+    _refuse_deleted(commits, answers, context)
+    if not commits:
+        return response
     committer = Committer(
         request.generation_id_or_member_epoch, request.member_id, request.group_instance_id
     )
@@ -98,12 +107,20 @@ def _commit(
     return response if deferred.done else deferred
 
 
+def _refuse_deleted(commits: Commits, answers: Answers, context: RequestContext) -> None:
+    """Take out what is of topics that have gone meanwhile."""
+    by_id = context.api_version >= BY_ID_SINCE
+    gone = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    for key in take_out_deleted(commits, context.broker.metadata.topics):
+        answers.pop(key).error_code = int(gone)
+
+
 def _sort_out(
     request: OffsetCommitRequest, context: RequestContext, response: OffsetCommitResponse
 ) -> Steps[tuple[Commits, Answers]]:
     """The offsets to store, and the answers that wait for that; the refused are answered."""
     metadata = context.broker.metadata
-    by_id = context.api_version >= 10
+    by_id = context.api_version >= BY_ID_SINCE
     limit = context.broker.config.offset_metadata_max_bytes
     commits: Commits = {}
     answers: Answers = {}

@@ -12,6 +12,7 @@
 """
 
 from collections.abc import Coroutine
+from itertools import chain
 from typing import Any
 
 from barnabas.server.coordinators.first_use import after_creation, is_first_use
@@ -19,10 +20,15 @@ from barnabas.server.core.awaiting import given
 from barnabas.server.core.delayed import Deferred
 from barnabas.server.core.errors import ApiError
 from barnabas.server.core.loading import load_in_steps
-from barnabas.server.core.topic_names import OFFSETS_TOPIC
+from barnabas.server.core.topic_names import OFFSETS_TOPIC, TopicPartition
 from barnabas.server.core.turns import Sliced
 from barnabas.server.groups.commit_parts import COMMIT_PARTS
-from barnabas.server.groups.offsets import Commits, CommittedOffset, commit_refusal
+from barnabas.server.groups.offsets import (
+    Commits,
+    CommittedOffset,
+    commit_refusal,
+    take_out_deleted,
+)
 from barnabas.server.handlers import Versions
 from barnabas.server.requests.context import RequestContext
 from barnabas.server.transactions.verification import Beginning, Beginnings, ClientKind
@@ -43,7 +49,7 @@ BY_ID_SINCE = 6
 ADDS_SINCE = 5
 ABORTABLE_SINCE = 4
 KNOWS_LOADING_SINCE = 2
-Answers = list[TxnOffsetCommitResponsePartition]
+Answers = dict[TopicPartition, list[TxnOffsetCommitResponsePartition]]
 
 TOLD: dict[ErrorCode, ErrorCode] = {
     ErrorCode.NETWORK_EXCEPTION: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -72,21 +78,24 @@ def _serve(request: TxnOffsetCommitRequest, context: RequestContext) -> Steps[An
         return response
 
     async def commit() -> TxnOffsetCommitResponse:
-        _report(answers, await _commit(request, commits, context), context)
+        _report(answers, await _commit(request, commits, answers, context), context)
         return response
 
     return commit()
 
 
 async def _commit(
-    request: TxnOffsetCommitRequest, commits: Commits, context: RequestContext
+    request: TxnOffsetCommitRequest, commits: Commits, answers: Answers, context: RequestContext
 ) -> ErrorCode:
-    """What became of the offsets, all of them alike."""
+    """What became of the offsets, all of them alike but those whose topic has gone meanwhile."""
     broker = context.broker
     if is_first_use(broker.metadata, OFFSETS_TOPIC):
         await after_creation(broker.topics, OFFSETS_TOPIC, lambda: None, broker.log)
     try:
         guard = await _verified(request, context)
+        _refuse_deleted(commits, answers, context)
+        if not commits:
+            return ErrorCode.NONE
         return await _written(request, commits, guard, context)
     except ApiError as error:
         return error.code
@@ -111,6 +120,15 @@ async def _verified(
         if code := refused.get(partition.key):
             raise ApiError(TOLD.get(code, code))
     return beginnings.guards.get(partition.key)
+
+
+def _refuse_deleted(commits: Commits, answers: Answers, context: RequestContext) -> None:
+    """Take out what is of topics that have gone meanwhile."""
+    by_id = context.api_version >= BY_ID_SINCE
+    gone = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    for key in take_out_deleted(commits, context.broker.metadata.topics):
+        for answer in answers.pop(key):
+            answer.error_code = int(gone)
 
 
 async def _written(
@@ -141,7 +159,7 @@ def _sort_out(
     now_ms = context.broker.clock.now_ms()
     by_id = context.api_version >= BY_ID_SINCE
     commits: Commits = {}
-    answers: Answers = []
+    answers: Answers = {}
     for topic in request.topics:
         name = metadata.name_of(topic.topic_id) if by_id else topic.name
         known = metadata.topics.get(name) if name is not None else None
@@ -161,7 +179,7 @@ def _sort_out(
             else:
                 commits[name, index] = _committed(partition, now_ms)
                 commits[name, index].topic_id = known.topic_id
-                answers.append(answer)
+                answers.setdefault((name, index), []).append(answer)
     return commits, answers
 
 
@@ -178,7 +196,7 @@ def _report(answers: Answers, code: ErrorCode, context: RequestContext) -> None:
     is_old = context.api_version < KNOWS_LOADING_SINCE
     if is_old and code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
         code = ErrorCode.COORDINATOR_NOT_AVAILABLE
-    for answer in answers:
+    for answer in chain.from_iterable(answers.values()):
         answer.error_code = int(code)
 
 

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from barnabas.server.replication.partition import Partition
 from barnabas.server.testing.broker import Broker
@@ -70,6 +70,11 @@ class Stepping:
         partition.become_leader(partition.leader_epoch + 1, replicas, replicas)
         self.appends()
         self.follower_fetches()
+
+    def loses_its_topic(self) -> None:
+        """The topic is being deleted: nobody is told of it any more."""
+        with suppress(StopIteration):  # it waits for nobody
+            self.broker.server.hosting.topic_forgotten(self.topic).send(None)
 
     @contextmanager
     def between(self, event: Callable[[], object], begun: Callable[[], bool]) -> Iterator[None]:

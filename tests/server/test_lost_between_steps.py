@@ -13,10 +13,23 @@ import pytest
 from barnabas.server.testing.broker import Broker
 from barnabas.storage.manager.managed_log import ManagedLog
 from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
 from barnabas.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.wire.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
+from tests.server.group_requests import commit, offsets
+from tests.server.names import unique
 from tests.server.raw_client import RawClient
 from tests.server.records import make_batch, produce_request
 from tests.server.stepping import FOREVER_MS, PARTITIONS, Stepping
+from tests.server.transaction_requests import producer_of
 
 
 @pytest.fixture
@@ -101,3 +114,51 @@ def test_an_append_whose_disk_fails_as_it_is_flushed_is_not_waited_for(tmp_path:
         request.timeout_ms = FOREVER_MS
         (answer,) = client.call(request, 9).responses[0].partition_responses
         assert answer.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+
+
+# Committed offsets.
+
+
+def offset_of_each(group: str, stepping: Stepping) -> OffsetCommitRequest:
+    partitions = [
+        OffsetCommitRequestPartition(partition_index=index, committed_offset=7)
+        for index in range(PARTITIONS)
+    ]
+    topics = [OffsetCommitRequestTopic(name=stepping.topic, partitions=partitions)]
+    return OffsetCommitRequest(group_id=group, topics=topics)
+
+
+def test_no_offset_is_kept_of_a_topic_that_goes_between_two_steps(
+    stepping: Stepping, client: RawClient
+) -> None:
+    """The group would tell it to who reads the next topic of the name."""
+    commit(client, group := unique("g"), stepping.broker.create_topic("other"), 1)
+    with stepping.between(stepping.loses_its_topic, lambda: True):
+        answer = client.call(offset_of_each(group, stepping), 9)
+    (topic,) = answer.topics
+    codes = {each.error_code for each in topic.partitions}
+    assert codes == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    assert set(offsets(client, group, None)) == {("other", 0)}
+
+
+def test_no_transaction_keeps_an_offset_of_a_topic_that_goes_between_two_steps(
+    stepping: Stepping, client: RawClient
+) -> None:
+    commit(client, group := unique("g"), stepping.broker.create_topic("other"), 1)
+    producer = producer_of(client)
+    committed = [
+        TxnOffsetCommitRequestPartition(partition_index=index, committed_offset=7)
+        for index in range(PARTITIONS)
+    ]
+    request = TxnOffsetCommitRequest(
+        transactional_id=producer.name, group_id=group, producer_id=producer.id.producer_id,
+        producer_epoch=producer.id.epoch,
+        topics=[TxnOffsetCommitRequestTopic(name=stepping.topic, partitions=committed)],
+    )  # fmt: skip
+    with stepping.between(stepping.loses_its_topic, lambda: True):
+        answer = client.call(request, 5)
+    (topic,) = answer.topics
+    codes = {each.error_code for each in topic.partitions}
+    assert codes == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    assert producer.end() == ErrorCode.NONE
+    assert set(offsets(client, group, None)) == {("other", 0)}
