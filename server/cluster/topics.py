@@ -210,9 +210,9 @@ class Topics:
             )
         return topic
 
-    async def mark_for_deletion(self, name: str) -> None:
-        """Ask for a topic's deletion. Raises ApiError."""
-        if name not in self._metadata.topics:
+    async def mark_for_deletion(self, name: str, topic_id: Uuid | None = None) -> None:
+        """Ask for the deletion of a topic, of that id if there is one. Raises ApiError."""
+        if not self._is_known(name, topic_id):
             raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         await self._registry.topics.mark_for_deletion(name)
 
@@ -223,11 +223,16 @@ class Topics:
                 return self._is_served(name, partitions)
         return True
 
-    async def wait_until_deleted(self, name: str, timeout_ms: float) -> bool:
-        """Wait until this broker has forgotten a topic; False if time ran out."""
-        while name in self._metadata.topics:
+    async def wait_until_deleted(
+        self, name: str, timeout_ms: float, topic_id: Uuid | None = None
+    ) -> bool:
+        """Wait until this broker has forgotten a topic; False if time ran out.
+
+        With an id, the topic of that id: another may bear its name by now.
+        """
+        while self._is_known(name, topic_id):
             if not await self._changed(name, timeout_ms):
-                return name not in self._metadata.topics
+                return not self._is_known(name, topic_id)
         return True
 
     def changed(self, name: str) -> None:
@@ -235,6 +240,10 @@ class Topics:
         for future in self._waiting.pop(name, ()):
             if not future.done():
                 future.set_result(True)
+
+    def _is_known(self, name: str, topic_id: Uuid | None) -> bool:
+        topic = self._metadata.topics.get(name)
+        return topic is not None and topic_id in (None, topic.topic_id)
 
     def _is_served(self, name: str, partitions: int) -> bool:
         topic = self._metadata.topics.get(name)

@@ -45,7 +45,8 @@ async def handle(request: DeleteTopicsRequest, context: RequestContext) -> Delet
         if result.error_code:
             continue
         remaining_ms = deadline_ms - clock.monotonic_ms()
-        gone = await topics.wait_until_deleted(str(result.name), remaining_ms)
+        name, topic_id = str(result.name), result.topic_id
+        gone = await topics.wait_until_deleted(name, remaining_ms, topic_id)
         if request.timeout_ms <= 0 or not gone:
             _refuse_topic(result, ApiError(ErrorCode.REQUEST_TIMED_OUT))
     return DeleteTopicsResponse(responses=results)
@@ -93,9 +94,12 @@ def _refuse_repeated(results: list[DeletableTopicResult]) -> None:
 
 
 async def _mark(result: DeletableTopicResult, context: RequestContext) -> None:
-    """Mark one topic for the controller, or say in the result why that cannot be."""
+    """Mark one topic for the controller, or say in the result why that cannot be.
+
+    Not one that has been made under the name since the request came.
+    """
     try:
-        await context.broker.topics.mark_for_deletion(str(result.name))
+        await context.broker.topics.mark_for_deletion(str(result.name), result.topic_id)
     except REFUSALS as error:
         _refuse_topic(result, error)
 

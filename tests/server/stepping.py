@@ -4,8 +4,10 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
+from barnabas.server.cluster.metadata import TopicInfo
 from barnabas.server.replication.partition import Partition
 from barnabas.server.testing.broker import Broker
+from barnabas.wire.uuids import Uuid
 from tests.server.names import unique
 from tests.server.records import make_batch
 
@@ -75,6 +77,12 @@ class Stepping:
         """The topic is being deleted: nobody is told of it any more."""
         with suppress(StopIteration):  # it waits for nobody
             self.broker.server.hosting.topic_forgotten(self.topic).send(None)
+
+    def has_its_topic_made_again(self) -> None:
+        """Another topic bears the name."""
+        metadata = self.broker.server.metadata
+        topic = metadata.topics[self.topic]
+        metadata.set_topic(TopicInfo(topic.name, Uuid(b"another topic id"), topic.partitions))
 
     @contextmanager
     def between(self, event: Callable[[], object], begun: Callable[[], bool]) -> Iterator[None]:

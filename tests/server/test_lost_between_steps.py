@@ -7,12 +7,14 @@ and says it at once.
 from collections.abc import Iterator
 from errno import EIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from barnabas.server.testing.broker import Broker
 from barnabas.storage.manager.managed_log import ManagedLog
 from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from barnabas.wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -24,6 +26,7 @@ from barnabas.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
+from barnabas.wire.uuids import ZERO_UUID
 from tests.server.group_requests import commit, offsets
 from tests.server.names import unique
 from tests.server.raw_client import RawClient
@@ -33,14 +36,19 @@ from tests.server.transaction_requests import producer_of
 
 
 @pytest.fixture
-def stepping() -> Iterator[Stepping]:
-    with Broker() as broker:
-        yield Stepping(broker)
+def broker() -> Iterator[Broker]:
+    with Broker() as made:
+        yield made
 
 
 @pytest.fixture
-def client(stepping: Stepping) -> Iterator[RawClient]:
-    with RawClient(stepping.port, timeout_s=20.0) as made:
+def stepping(broker: Broker) -> Stepping:
+    return Stepping(broker)
+
+
+@pytest.fixture
+def client(broker: Broker) -> Iterator[RawClient]:
+    with RawClient(broker.port, timeout_s=20.0) as made:
         yield made
 
 
@@ -162,3 +170,40 @@ def test_no_transaction_keeps_an_offset_of_a_topic_that_goes_between_two_steps(
     assert codes == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
     assert producer.end() == ErrorCode.NONE
     assert set(offsets(client, group, None)) == {("other", 0)}
+
+
+# Deletion of topics.
+
+
+def test_a_topic_made_again_between_two_steps_is_not_the_one_to_be_deleted(
+    stepping: Stepping, client: RawClient
+) -> None:
+    topics = [DeleteTopicState(name=None, topic_id=stepping.partition(0).topic_id)]
+    topics += [DeleteTopicState(name=f"unknown-{n}", topic_id=ZERO_UUID) for n in range(PARTITIONS)]
+    with stepping.between(stepping.has_its_topic_made_again, lambda: True):
+        answer = client.call(DeleteTopicsRequest(topics=topics, timeout_ms=20_000), 6)
+    assert answer.responses[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    marks = stepping.broker.server.registry.topics.is_marked_for_deletion(stepping.topic)
+    assert not stepping.broker.run(marks)
+
+
+def test_a_topic_made_again_before_it_is_looked_at_is_gone(
+    broker: Broker, client: RawClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the topics of a request each is waited for when those before it are gone."""
+    topics = broker.server.topics
+    wait = topics.wait_until_deleted
+
+    async def slowly(name: str, *args: Any) -> bool:
+        is_gone = await wait(name, *args)
+        if name == "first" and await wait("second", 10_000):
+            await topics.create("second", {0: [broker.server.broker_id]}, {})
+            assert await topics.wait_until_served("second", 10_000)
+        return is_gone
+
+    for name in ("first", "second"):
+        broker.create_topic(name)
+    monkeypatch.setattr(topics, "wait_until_deleted", slowly)
+    request = DeleteTopicsRequest(topic_names=["first", "second"], timeout_ms=10_000)
+    codes = [each.error_code for each in client.call(request, 5).responses]
+    assert codes == [ErrorCode.NONE, ErrorCode.NONE]
