@@ -28,9 +28,10 @@ from barnabas.server.requests.context import RequestContext
 from barnabas.server.transactions.appends import Verified, unverified, verify
 from barnabas.server.transactions.verification import Beginnings, ClientKind
 from barnabas.storage.append.rules import ValidatedRecords
-from barnabas.storage.batch.header import TRANSACTIONAL
+from barnabas.storage.batch.header import TRANSACTIONAL, Buffer
 from barnabas.storage.errors import (
     InvalidRecord,
+    InvalidTransactionState,
     MixedFormats,
     RecordTooLarge,
     StorageError,
@@ -38,6 +39,7 @@ from barnabas.storage.errors import (
     WrongOffsets,
 )
 from barnabas.storage.log.in_steps import TakesLong
+from barnabas.storage.producers.verification import VerificationGuard
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.produce import (
     BatchIndexAndErrorMessage,
@@ -82,7 +84,7 @@ Answer = Silent | Wait[Silent]
 Appended = list[tuple[Partition, PartitionProduceResponse, int, int]]
 """Partitions, their answers, the offset behind what each got, and since when it was led."""
 Answers = list[PartitionProduceResponse]
-Checked = ValidatedRecords | StorageError | None
+Checked = ValidatedRecords | StorageError | ApiError | None
 """What looking into a partition's records has come to; None: it has not been done."""
 
 
@@ -240,18 +242,20 @@ def _checked(
     version = context.header.api_version
     broker = context.broker
     name = topic.name if version < 13 else broker.metadata.name_of(topic.topic_id)
-    log = broker.replicas.require(name or "", data.index).log
+    partition = broker.replicas.require(name or "", data.index)
     try:
-        return (
-            yield from log.appender.validate_in_steps(
-                data.records,  # type: ignore[arg-type]  # a view of the frame, as below
-                now_ms,
-                one_v2_batch=version >= 3,
-                allow_zstd=version >= 7,
-            )
+        valid = yield from partition.log.appender.validate_in_steps(
+            data.records,  # type: ignore[arg-type]  # a view of the frame, as below
+            now_ms,
+            one_v2_batch=version >= 3,
+            allow_zstd=version >= 7,
         )
     except StorageError as error:
         return error
+    if broker.replicas.find(*partition.key) is not partition:
+        # Another topic's may bear the name, for whose settings nothing has been looked into.
+        return ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    return valid
 
 
 def _append_topic(
@@ -276,6 +280,7 @@ def _append_topic(
     name = topic.name if version < 13 else broker.metadata.name_of(topic.topic_id)
     for data in partitions:
         records = data.records
+        guard = None
         try:
             if name is None:
                 raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
@@ -284,7 +289,6 @@ def _append_topic(
             partition = broker.replicas.require(name, data.index)
             if records is None:
                 raise InvalidRecord("no records")
-            guard = None
             if verified is not None:
                 guard = verified.guard_of(name, data.index)
             elif (
@@ -293,7 +297,7 @@ def _append_topic(
                 and records[LAST_ATTRIBUTE] & TRANSACTIONAL
             ):
                 raise ApiError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-            if isinstance(checked, StorageError):
+            if isinstance(checked, (ApiError, StorageError)):
                 raise checked
             info = partition.append(
                 records,  # type: ignore[arg-type]  # a request's records are a view of its frame
@@ -306,9 +310,10 @@ def _append_topic(
                 validated=checked,
             )
         except (ApiError, StorageError) as error:
+            refusal = _unless_unasked(error, guard, records)
             answer = PartitionProduceResponse(index=data.index, base_offset=-1)
-            _report(answer, error, name, context)
-            _count_refusal(error, name, len(records or b""), context)
+            _report(answer, refusal, name, context)
+            _count_refusal(refusal, name, len(records or b""), context)
         else:
             answer = PartitionProduceResponse(
                 index=data.index,
@@ -324,6 +329,24 @@ def _append_topic(
                 counts.produce_message_conversions += info.converted_count
             appended.append((partition, answer, info.last_offset + 1, partition.led_since))
         answers.append(answer)
+
+
+def _unless_unasked(
+    error: Exception, guard: VerificationGuard | None, records: Buffer | None
+) -> Exception:
+    """A refusal; of a batch whose transaction nobody was asked about, that it is to come again.
+
+    When the others were asked about, the partition was not led here, or had its transaction open.
+    """
+    if isinstance(error, InvalidTransactionState) and guard is None and _is_transactional(records):
+        return ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    return error
+
+
+def _is_transactional(records: Buffer | None) -> bool:
+    if records is None or len(records) <= LAST_ATTRIBUTE:
+        return False
+    return bool(records[LAST_ATTRIBUTE] & TRANSACTIONAL)
 
 
 def _report(

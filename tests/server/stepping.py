@@ -1,10 +1,11 @@
 """A broker that lets others have their turn after every step, and what happens between two."""
 
+import dataclasses
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from barnabas.server.cluster.metadata import TopicInfo
+from barnabas.server.cluster.metadata import PartitionInfo, TopicInfo
 from barnabas.server.replication.partition import Partition
 from barnabas.server.testing.broker import Broker
 from barnabas.wire.uuids import Uuid
@@ -63,15 +64,29 @@ class Stepping:
         partition.become_follower(FOLLOWER, partition.leader_epoch + 1, replicas, replicas)
         server.hosting.high_watermark_moved(partition.key)
 
+    def leads_again(self) -> None:
+        """Partition 0 is led here."""
+        partition = self.partition(0)
+        replicas = partition.replicas
+        partition.become_leader(partition.leader_epoch + 1, replicas, replicas)
+
     def leads_again_with_another_record(self) -> None:
         """Partition 0 is led elsewhere, and cut, and led here again, and written to."""
         self.loses_the_leadership()
-        server, partition = self.broker.server, self.partition(0)
-        partition.log.truncate_to(0, server.clock.now_ms())
-        replicas = partition.replicas
-        partition.become_leader(partition.leader_epoch + 1, replicas, replicas)
+        self.partition(0).log.truncate_to(0, self.broker.server.clock.now_ms())
+        self.leads_again()
         self.appends()
         self.follower_fetches()
+
+    def is_another_topics(self) -> None:
+        """Partition 0 is deleted, and made again with the topic, which is compacted now."""
+        server, partition = self.broker.server, self.partition(0)
+        own = partition.local_id
+        config = dataclasses.replace(partition.log.config, cleanup_policy=("compact",))
+        topic = TopicInfo(self.topic, Uuid(b"another topic id"), ())
+        info = PartitionInfo(0, own, 0, (own,), (own,), is_new=True)
+        server.replicas.delete(self.topic, [0])
+        server.replicas.host(topic, info, config, server.clock.now_ms())
 
     def loses_its_topic(self) -> None:
         """The topic is being deleted: nobody is told of it any more."""

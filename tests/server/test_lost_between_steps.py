@@ -33,6 +33,7 @@ from tests.server.raw_client import RawClient
 from tests.server.records import make_batch, produce_request
 from tests.server.stepping import FOREVER_MS, PARTITIONS, Stepping
 from tests.server.transaction_requests import producer_of
+from tests.server.transactions.transactional_client import batch_in_transaction
 
 
 @pytest.fixture
@@ -104,6 +105,42 @@ def test_what_its_leader_has_written_is_acknowledged_to_who_wants_no_more(
     stepping.give_a_follower()
     codes = produced_while(stepping, client, "loses_the_leadership", acks=1)
     assert codes == but_for_the_first(ErrorCode.NONE)
+
+
+def test_a_partition_that_came_between_two_steps_is_asked_about_when_its_batch_comes_again(
+    stepping: Stepping, client: RawClient
+) -> None:
+    """INVALID_TXN_STATE, which it was told, has the application abort its transaction."""
+    producer = producer_of(client)
+    stepping.give_a_follower()
+    stepping.broker.call(stepping.loses_the_leadership)
+    request = produce_everywhere(stepping)
+    request.transactional_id = producer.name
+    batch = batch_in_transaction(b"x", *producer.id)
+    for data in request.topics[0].partitions:
+        data.records = bytes(batch)
+    request.topics[0].partitions.reverse()
+    last = stepping.partition(PARTITIONS - 1)
+    with stepping.between(stepping.leads_again, lambda: last.log.log_end_offset > 0):
+        answer = client.call(request, 12)
+    codes = {each.index: each.error_code for each in answer.responses[0].partition_responses}
+    assert codes == but_for_the_first(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    again = produce_request(stepping.topic, batch, transactional_id=producer.name, acks=1)
+    (answered,) = client.call(again, 12).responses[0].partition_responses
+    assert answered.error_code == ErrorCode.NONE
+
+
+def test_a_topic_made_again_takes_no_records_that_were_looked_into_for_the_one_before(
+    stepping: Stepping, client: RawClient
+) -> None:
+    """The other one is compacted, and wants keys."""
+    values = [b"no key"] * 10_000
+    request = produce_request(stepping.topic, make_batch(*values))
+    with stepping.between(stepping.is_another_topics, lambda: True):
+        (answer,) = client.call(request, 9).responses[0].partition_responses
+    assert answer.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    (answer,) = client.call(request, 9).responses[0].partition_responses
+    assert answer.error_code == ErrorCode.INVALID_RECORD
 
 
 @pytest.mark.broker_says("a data directory failed", "its partitions are offline")
