@@ -91,12 +91,19 @@ class Controller:
     async def in_turn(self, what: str, work: Callable[[], Awaitable[T]]) -> T:
         """What comes of work that is the controller's, done between its events.
 
-        Raises ApiError NOT_CONTROLLER, also if the office is lost before it is done.
+        Raises ApiError NOT_CONTROLLER, also if the office is lost before it is done, or has been
+        taken up without learning how things stand, which is tried again.
         """
         if not self.is_active:
             raise ApiError(ErrorCode.NOT_CONTROLLER)
+
+        async def work_if_learned() -> T:
+            if not self._has_learned:
+                raise ApiError(ErrorCode.NOT_CONTROLLER)
+            return await work()
+
         try:
-            return await self._events.ask(what, work)
+            return await self._events.ask(what, work_if_learned)
         except ControllerMoved:
             raise ApiError(ErrorCode.NOT_CONTROLLER) from None
 

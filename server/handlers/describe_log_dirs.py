@@ -73,12 +73,11 @@ def _topics(
     directory: DataDirectory, wanted: Wanted, replicas: Replicas
 ) -> Steps[list[DescribeLogDirsTopic]]:
     found: dict[str, list[DescribeLogDirsPartition]] = {}
-    futures = set(directory.future_logs.values())
     for log in directory.all_logs():
         yield
         topic, index = log.partition
         if log.is_in_use and (wanted is None or (topic, index) in wanted):
-            is_future = log in futures
+            is_future = log.is_future
             found.setdefault(topic, []).append(
                 DescribeLogDirsPartition(
                     partition_index=index,

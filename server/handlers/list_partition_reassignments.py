@@ -4,7 +4,7 @@
 * A broker that is not the controller: NOT_CONTROLLER.
 """
 
-from collections.abc import Iterator
+from functools import partial
 
 from barnabas.server.controller.control_messages import Told
 from barnabas.server.core.errors import ApiError
@@ -24,30 +24,44 @@ from barnabas.wire.messages.list_partition_reassignments import (
 VERSIONS = Versions(0, 0)
 
 
-def handle(
+async def handle(
     request: ListPartitionReassignmentsRequest, context: RequestContext
 ) -> Sliced[ListPartitionReassignmentsResponse]:
-    """List those that are asked for."""
+    """List those that are asked for, in turn with the controller's other work."""
     if not context.may(Operation.DESCRIBE, CLUSTER):
         raise ApiError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
-    if not context.broker.controller.is_active:
-        raise ApiError(ErrorCode.NOT_CONTROLLER)
-    return Sliced(_answer(request, context))
+    look = partial(_moving, request, context)
+    return Sliced(_answer(await context.broker.controller.in_turn("list what moves", look)))
 
 
-def _answer(
+async def _moving(
     request: ListPartitionReassignmentsRequest, context: RequestContext
-) -> Steps[ListPartitionReassignmentsResponse]:
+) -> list[Told]:
+    leading = context.broker.controller.decisions.leading
+    if request.topics is None:
+        return [each for each in leading.all_told() if each.adding or each.removing]
+    found: list[Told] = []
+    pauses = context.broker.turns.pauses()
+    for topic in request.topics:
+        await pauses.pause()
+        for index in topic.partition_indexes:
+            await pauses.pause()
+            each = leading.find(topic.name, index)
+            if each is not None and (each.adding or each.removing):
+                found.append(each)
+    return found
+
+
+def _answer(moving: list[Told]) -> Steps[ListPartitionReassignmentsResponse]:
     topics: dict[str, dict[int, OngoingPartitionReassignment]] = {}
-    for each in _asked(request, context):
+    for each in moving:
         yield
-        if each is not None and (each.adding or each.removing):
-            topics.setdefault(each.topic, {})[each.partition] = OngoingPartitionReassignment(
-                partition_index=each.partition,
-                replicas=list(each.replicas),
-                adding_replicas=list(each.adding),
-                removing_replicas=list(each.removing),
-            )
+        topics.setdefault(each.topic, {})[each.partition] = OngoingPartitionReassignment(
+            partition_index=each.partition,
+            replicas=list(each.replicas),
+            adding_replicas=list(each.adding),
+            removing_replicas=list(each.removing),
+        )
     return ListPartitionReassignmentsResponse(
         error_message=None,
         topics=[
@@ -55,19 +69,6 @@ def _answer(
             for name, partitions in topics.items()
         ],
     )
-
-
-def _asked(
-    request: ListPartitionReassignmentsRequest, context: RequestContext
-) -> Iterator[Told | None]:
-    decisions = context.broker.controller.decisions
-    if request.topics is None:
-        yield from decisions.leading.all_told()
-        return
-    for topic in request.topics:
-        yield None  # there may be many without partitions
-        for index in topic.partition_indexes:
-            yield decisions.leading.find(topic.name, index)
 
 
 def refuse(

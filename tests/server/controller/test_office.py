@@ -21,8 +21,10 @@ from barnabas.server.registry.znodes.store import ConnectionLoss, Create, Delete
 from barnabas.server.settings.config import load_config
 from barnabas.server.testing.broker import Broker as InProcess
 from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 from tests.server.admin import create_code, new_topic
 from tests.server.cluster.cluster import cluster_of, session_of
+from tests.server.controller.test_two_brokers import ask
 from tests.server.handlers.test_delete_topics import delete
 from tests.server.raw_client import RawClient
 from tests.server.records import make_batch, produce
@@ -272,5 +274,47 @@ def test_a_controller_that_stops_as_another_is_elected_stops_in_good_order(
             monkeypatch.setattr(broker.controller._events, "stop", usurped)
             await broker.controller.stop()
             assert not broker.controller.is_active
+
+    asyncio.run(scene())
+
+
+@pytest.mark.broker_says("an event failed and is tried again")
+def test_nothing_is_decided_or_listed_before_it_is_known_how_things_stand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A controller that could not read all there is would say that nothing moves, or exists."""
+
+    async def scene() -> None:
+        async with one_broker(tmp_path) as (broker, _):
+            controller = broker.controller
+            learn, can_read = controller.decisions.learn, False
+            begun, fails = asyncio.Event(), asyncio.Event()
+
+            async def learn_late() -> None:
+                controller.decisions.leading.told.clear()
+                begun.set()
+                await fails.wait()
+                if not can_read:
+                    raise ConnectionLoss(paths.TOPICS)
+                await learn()
+
+            async def listed() -> int:
+                request = ListPartitionReassignmentsRequest(topics=None)
+                answer = await ask(broker, lambda client: client.call(request, 0))
+                return int(answer.error_code)
+
+            monkeypatch.setattr(controller.decisions, "learn", learn_late)
+            controller._has_learned = False
+            controller._events.put("stand for election", controller._stand)
+            await begun.wait()
+            asked = asyncio.create_task(listed())
+            await eventually(lambda: not controller._events._queue.empty() or asked.done())
+            assert not asked.done()
+            fails.set()
+            assert await asked == ErrorCode.NOT_CONTROLLER
+            can_read = True
+            broker.clock.advance(FIRST_PAUSE_MS)
+            await eventually(lambda: controller._has_learned)
+            assert await listed() == ErrorCode.NONE
 
     asyncio.run(scene())
