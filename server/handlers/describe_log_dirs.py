@@ -48,14 +48,24 @@ def _describe_all(
             wanted.update((topic.topic, index) for index in topic.partitions)
             yield
     response = DescribeLogDirsResponse()
-    for directory in context.broker.disks.directories:
-        response.results.append((yield from _describe(directory, wanted, context.broker.replicas)))
+    # As they are at one moment: a log may move to another directory between two steps.
+    found = [_Found(each) for each in context.broker.disks.directories]
+    for each in found:
+        response.results.append((yield from _describe(each, wanted, context.broker.replicas)))
     return response
 
 
-def _describe(
-    directory: DataDirectory, wanted: Wanted, replicas: Replicas
-) -> Steps[DescribeLogDirsResult]:
+class _Found:
+    """What lies in a directory."""
+
+    def __init__(self, directory: DataDirectory) -> None:
+        self.directory = directory
+        self.logs = directory.all_logs()
+        self.futures = set(directory.future_logs.values())
+
+
+def _describe(found: _Found, wanted: Wanted, replicas: Replicas) -> Steps[DescribeLogDirsResult]:
+    directory = found.directory
     result = DescribeLogDirsResult(log_dir=str(Path(directory.path).absolute()))
     if directory.is_online:
         try:
@@ -63,22 +73,20 @@ def _describe(
         except OSError as error:
             directory.fail(error)
     if directory.is_online:
-        result.topics = yield from _topics(directory, wanted, replicas)
+        result.topics = yield from _topics(found, wanted, replicas)
     else:
         result.error_code = int(ErrorCode.KAFKA_STORAGE_ERROR)
     return result
 
 
-def _topics(
-    directory: DataDirectory, wanted: Wanted, replicas: Replicas
-) -> Steps[list[DescribeLogDirsTopic]]:
-    found: dict[str, list[DescribeLogDirsPartition]] = {}
-    for log in directory.all_logs():
+def _topics(found: _Found, wanted: Wanted, replicas: Replicas) -> Steps[list[DescribeLogDirsTopic]]:
+    topics: dict[str, list[DescribeLogDirsPartition]] = {}
+    for log in found.logs:
         yield
         topic, index = log.partition
-        if log.is_in_use and (wanted is None or (topic, index) in wanted):
-            is_future = log.is_future
-            found.setdefault(topic, []).append(
+        if wanted is None or (topic, index) in wanted:
+            is_future = log in found.futures
+            topics.setdefault(topic, []).append(
                 DescribeLogDirsPartition(
                     partition_index=index,
                     partition_size=log.size_bytes,
@@ -86,7 +94,7 @@ def _topics(
                     is_future_key=is_future,
                 )
             )
-    return [DescribeLogDirsTopic(name=name, partitions=found[name]) for name in found]
+    return [DescribeLogDirsTopic(name=name, partitions=topics[name]) for name in topics]
 
 
 def _lag(log: ManagedLog, partition: Partition | None, is_future: bool) -> int:

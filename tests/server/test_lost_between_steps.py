@@ -15,6 +15,7 @@ from barnabas.server.testing.broker import Broker
 from barnabas.storage.manager.managed_log import ManagedLog
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from barnabas.wire.messages.describe_log_dirs import DescribeLogDirsRequest
 from barnabas.wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -244,3 +245,39 @@ def test_a_topic_made_again_before_it_is_looked_at_is_gone(
     request = DeleteTopicsRequest(topic_names=["first", "second"], timeout_ms=10_000)
     codes = [each.error_code for each in client.call(request, 5).responses]
     assert codes == [ErrorCode.NONE, ErrorCode.NONE]
+
+
+# What lies where.
+
+
+@pytest.mark.parametrize("to", [0, 1], ids=["to the one looked at", "to the one not looked at yet"])
+def test_a_replica_that_moves_between_two_steps_is_in_one_directory(
+    tmp_path: Path, to: int
+) -> None:
+    folders = [tmp_path / "first", tmp_path / "second"]
+    with (
+        Broker({"log.dirs": ",".join(map(str, folders))}) as broker,
+        RawClient(broker.port) as client,
+    ):
+        stepping = Stepping(broker)
+        disks = broker.server.disks
+        held = [stepping.partition(index) for index in range(PARTITIONS)]
+        goal = disks.directories[to]
+        moved = next(each for each in held if each.log.data_directory is not goal)
+        future = broker.call(lambda: disks.futures.create(moved.log, goal, 0))
+
+        def moves() -> None:
+            source, moved.log = moved.log, future
+            assert disks.futures.replace(source, future)
+            disks.futures.retire(source, future)
+
+        with stepping.between(moves, lambda: True):
+            answer = client.call(DescribeLogDirsRequest(topics=None), 1)
+    found = [
+        each.is_future_key
+        for result in answer.results
+        for topic in result.topics
+        for each in topic.partitions
+        if (topic.name, each.partition_index) == moved.key
+    ]
+    assert sorted(found) == [False, True]
