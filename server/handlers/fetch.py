@@ -147,8 +147,12 @@ class _Fetch:
 
     def wake_waiting(self) -> None:
         """A follower has come so far that more is committed: answer who waits for that."""
+        moved = self.reader.moved
+        if not moved:
+            return
+        self.reader.moved = []
         broker = self.context.broker
-        for key in self.reader.moved:
+        for key in moved:
             broker.produces.complete(key)
             broker.deletions.complete(key)
             broker.fetches.complete(key)
@@ -159,14 +163,17 @@ class _Fetch:
         return (yield from self.go_on_in_steps())
 
     def go_on_in_steps(self) -> Waiting[FetchResponse | Wait[FetchResponse]]:
-        """The same, from where reading stopped."""
-        yield from self.reader.read_rest_in_steps()
-        if self.is_enough:
-            self.wake_waiting()
-            return (yield from self._respond_in_steps())
-        wait = self.park()
+        """The same, from where reading stopped.
+
+        Who waits for what is committed by it does not wait for the disk that the rest is on.
+        """
         self.wake_waiting()
-        return (yield from look_again(wait))
+        for awaited in self.reader.read_rest_in_steps():
+            self.wake_waiting()
+            yield awaited
+        if self.is_enough:
+            return (yield from self._respond_in_steps())
+        return (yield from look_again(self.park()))
 
     def read_and_respond(self) -> FetchResponse | Sliced[FetchResponse]:
         """The answer after the wait, whatever there is by now."""

@@ -20,7 +20,7 @@ from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopi
 from barnabas.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.server.raw_client import RawClient
 from tests.server.records import data_of, fetched, make_batch
-from tests.server.stepping import FOREVER_MS, PARTITIONS, SOME_STEPS, Stepping
+from tests.server.stepping import FOLLOWER, FOREVER_MS, PARTITIONS, SOME_STEPS, Stepping
 
 
 @pytest.fixture
@@ -66,6 +66,35 @@ def test_a_fetch_is_answered_with_what_came_between_two_steps(
     with stepping.between(stepping.appends, lambda: counts.total_fetch_requests > before):
         answer = client.call(request, version)
     assert data_of(fetched(answer)[stepping.topic, 0])
+
+
+def test_what_a_follower_is_known_to_have_is_acknowledged_before_the_rest_is_read(
+    stepping: Stepping, client: RawClient
+) -> None:
+    """The rest may be on a disk, which takes its time."""
+    stepping.give_a_follower()
+    stepping.broker.call(stepping.appends)
+    wanted = [
+        FetchPartition(
+            partition=index, fetch_offset=1 if index == 0 else 0, log_start_offset=0,
+            current_leader_epoch=-1, partition_max_bytes=1 << 20,
+        )
+        for index in range(PARTITIONS)
+    ]  # fmt: skip
+    topics = [FetchTopic(topic=stepping.topic, partitions=wanted)]
+    request = FetchRequest(replica_id=FOLLOWER, max_wait_ms=0, topics=topics)
+    first, produces = stepping.partition(0), stepping.broker.server.produces
+    wait = stepping.broker.call(
+        lambda: produces.park(
+            [first.key], FOREVER_MS, lambda _: first.log.high_watermark > 0, lambda: None
+        )
+    )
+    were_done = []
+    with stepping.between(
+        lambda: were_done.append(wait.done), lambda: first.log.high_watermark > 0
+    ):
+        client.call(request, 11)
+    assert were_done == [True]
 
 
 def test_records_are_deleted_that_a_follower_deleted_between_two_steps(
