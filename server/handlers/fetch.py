@@ -163,14 +163,17 @@ class _Fetch:
         return (yield from self.go_on_in_steps())
 
     def go_on_in_steps(self) -> Waiting[FetchResponse | Wait[FetchResponse]]:
-        """The same, from where reading stopped.
+        """The same, from where reading stopped, for as long as somebody is there to be answered.
 
-        Who waits for what is committed by it does not wait for the disk that the rest is on.
+        Who waits for what is committed by it does not wait for the disk that the rest is on. A
+        follower that is gone may come back with less than its fetch says.
         """
         self.wake_waiting()
         for awaited in self.reader.read_rest_in_steps():
             self.wake_waiting()
             yield awaited
+            if self.context.connection.closed:
+                return FetchResponse()
         if self.is_enough:
             return (yield from self._respond_in_steps())
         return (yield from look_again(self.park()))

@@ -16,6 +16,7 @@ from barnabas.storage.manager.managed_log import ManagedLog
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from barnabas.wire.messages.describe_log_dirs import DescribeLogDirsRequest
+from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -35,6 +36,7 @@ from tests.server.records import make_batch, produce_request
 from tests.server.stepping import FOREVER_MS, PARTITIONS, Stepping
 from tests.server.transaction_requests import producer_of
 from tests.server.transactions.transactional_client import batch_in_transaction
+from tests.server.waiting import wait_until
 
 
 @pytest.fixture
@@ -160,6 +162,28 @@ def test_an_append_whose_disk_fails_as_it_is_flushed_is_not_waited_for(tmp_path:
         request.timeout_ms = FOREVER_MS
         (answer,) = client.call(request, 9).responses[0].partition_responses
         assert answer.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+
+
+# Fetch.
+
+
+def test_a_fetch_whose_client_goes_between_two_steps_reads_no_more(
+    stepping: Stepping, client: RawClient
+) -> None:
+    """A follower may be back by now, with less than its fetch says of the other partitions."""
+    server, counts = stepping.broker.server, stepping.partition(0).counts
+    wanted = [FetchPartition(partition=index) for index in range(PARTITIONS)]
+    topics = [FetchTopic(topic=stepping.topic, partitions=wanted)]
+
+    def goes() -> None:
+        for connection in tuple(server.population.connections):
+            connection.close("it is gone")
+
+    with stepping.between(goes, lambda: counts.total_fetch_requests > 0):
+        client.send(FetchRequest(max_wait_ms=0, topics=topics), 11)
+        assert client.is_closed()
+        wait_until(lambda: not server.dispatcher._tasks)
+    assert counts.total_fetch_requests < PARTITIONS
 
 
 # Committed offsets.
