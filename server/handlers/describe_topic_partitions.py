@@ -51,7 +51,8 @@ def _page(
             break
         topic = context.broker.metadata.topics.get(name)
         if topic is None:
-            response.topics.append(_unknown(name, context))
+            if request.topics:  # else it has gone since all of them were listed
+                response.topics.append(_unknown(name, context))
             continue
         page = topic.partitions[first : first + room]
         response.topics.append((yield from _topic(topic, page, context)))

@@ -92,12 +92,23 @@ def _everything(
         known = context.broker.metadata.topics.get(name)
         if known is None and context.api_version >= 10:
             continue  # without an id there is no way to name it
-        look_up = partial(_partition, group, name, require_stable)
-        found = yield from each(sorted(partitions), look_up)
+        look_up = partial(_partition_still_there, group, name, require_stable)
+        answers = yield from each(sorted(partitions), look_up)
+        if not (found := [answer for answer in answers if answer is not None]):
+            continue
         topics.append(OffsetFetchResponseTopics(name=name, partitions=found))
         if known is not None:
             topics[-1].topic_id = known.topic_id
     return topics
+
+
+def _partition_still_there(
+    group: Group | None, topic: str, require_stable: bool, index: int
+) -> OffsetFetchResponsePartitions | None:
+    """None for one whose offset has been removed since they were listed."""
+    if group is None or group.offsets.get(topic, index) is None:
+        return None
+    return _partition(group, topic, require_stable, index)
 
 
 def _topic(

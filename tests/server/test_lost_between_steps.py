@@ -16,6 +16,7 @@ from barnabas.storage.manager.managed_log import ManagedLog
 from barnabas.wire.error_codes import ErrorCode
 from barnabas.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from barnabas.wire.messages.describe_log_dirs import DescribeLogDirsRequest
+from barnabas.wire.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
 from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -234,7 +235,27 @@ def test_no_transaction_keeps_an_offset_of_a_topic_that_goes_between_two_steps(
     assert set(offsets(client, group, None)) == {("other", 0)}
 
 
-# Deletion of topics.
+def test_an_offset_that_is_removed_between_two_steps_is_not_listed_as_none(
+    stepping: Stepping, client: RawClient
+) -> None:
+    group = unique("g")
+    client.call(offset_of_each(group, stepping), 8)
+    with stepping.between(stepping.loses_its_topic, lambda: True):
+        found = offsets(client, group, None)
+    assert 0 < len(found) < PARTITIONS
+    assert {offset for offset, _, _ in found.values()} == {7}
+
+
+# Topics.
+
+
+def test_a_topic_that_goes_between_two_steps_is_not_listed_as_unknown(
+    stepping: Stepping, client: RawClient
+) -> None:
+    stepping.broker.create_topic("a", PARTITIONS)
+    with stepping.between(stepping.loses_its_topic, lambda: True):
+        answer = client.call(DescribeTopicPartitionsRequest(topics=[]), 0)
+    assert [(each.name, each.error_code) for each in answer.topics] == [("a", 0)]
 
 
 def test_a_topic_made_again_between_two_steps_is_not_the_one_to_be_deleted(

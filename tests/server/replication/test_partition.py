@@ -94,3 +94,14 @@ def test_acks_of_all_take_as_many_replicas_in_sync_as_are_demanded(partition: Pa
     partition.become_leader(2, (1, 2, 3), (1, 3))
     partition.append(a_batch(), -1, NOW_MS)
     assert partition.log.log_end_offset == 2
+
+
+def test_a_leadership_goes_on_in_a_new_epoch_and_is_over_with_another_leader(
+    partition: Partition,
+) -> None:
+    partition.become_leader(1, (1, 2), (1, 2))
+    assert partition.has_led_since(0)
+    partition.become_follower(2, 2, (1, 2), (1, 2))
+    assert not partition.has_led_since(0)
+    partition.become_leader(3, (1, 2), (1, 2))
+    assert (partition.has_led_since(0), partition.has_led_since(3)) == (False, True)
