@@ -15,6 +15,7 @@ from barnabas.server.broker import Broker
 from barnabas.server.cluster.new_topics import check_partition_count
 from barnabas.server.core.addresses import address, local_address
 from barnabas.server.core.clock import Clock
+from barnabas.server.core.errors import ApiError
 from barnabas.server.core.startup import StartFailed
 from barnabas.server.observing.logs import Logs
 from barnabas.server.registry.configs import BROKERS
@@ -27,6 +28,7 @@ from barnabas.server.testing.held_ports import HeldPorts
 from barnabas.server.testing.refusals import BadCommand, NotRunning
 from barnabas.server.testing.seen import SeenRequests
 from barnabas.server.testing.snapshots import is_snapshot, is_taken, put_back, take_snapshot
+from barnabas.wire.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from barnabas.server.observing.http import HttpServer
@@ -186,11 +188,15 @@ class Host:
         """
         self.faults.clear()
         broker = self.broker
-        names = list(broker.metadata.topics)
-        for name in names:
-            await broker.topics.mark_for_deletion(name)
-        for name in names:
-            await broker.topics.wait_until_deleted(name, TOPIC_TIMEOUT_MS)
+        doomed = [(topic.name, topic.topic_id) for topic in broker.metadata.topics.values()]
+        for name, topic_id in doomed:
+            try:
+                await broker.topics.mark_for_deletion(name, topic_id)
+            except ApiError as error:  # a client has deleted it meanwhile
+                if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                    raise
+        for name, topic_id in doomed:
+            await broker.topics.wait_until_deleted(name, TOPIC_TIMEOUT_MS, topic_id)
         await broker.registry.consumers.delete_all()
         configs = broker.registry.configs
         for name in await configs.read_all(BROKERS):

@@ -4,6 +4,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,6 +59,26 @@ def test_topics_are_made_and_cleared(broker: barnabas.Broker) -> None:
     assert topics_of(broker) == {}
     with pytest.raises(ValueError, match=r"^create_topic: .*'..' is not allowed"):
         broker.create_topic("..")
+
+
+def test_topics_that_a_client_deletes_meanwhile_are_cleared_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with barnabas.Broker() as broker:
+        for name in ("a", "b"):
+            broker.create_topic(name)
+        topics = broker.server.topics
+        mark = topics.mark_for_deletion
+
+        async def mark_with_a_client(name: str, *args: Any) -> None:
+            await mark(name, *args)
+            if name == "a":
+                await mark("b")
+                assert await topics.wait_until_deleted("b", 10_000)
+
+        monkeypatch.setattr(topics, "mark_for_deletion", mark_with_a_client)
+        broker.clear()
+        assert topics_of(broker) == {}
 
 
 def test_a_fault_hits_and_counts_until_it_is_removed(
