@@ -30,38 +30,38 @@ async def handle(
     """List those that are asked for, in turn with the controller's other work."""
     if not context.may(Operation.DESCRIBE, CLUSTER):
         raise ApiError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
-    look = partial(_moving, request, context)
+    look = partial(_asked, request, context)
     return Sliced(_answer(await context.broker.controller.in_turn("list what moves", look)))
 
 
-async def _moving(
+async def _asked(
     request: ListPartitionReassignmentsRequest, context: RequestContext
-) -> list[Told]:
+) -> list[Told | None]:
+    """The partitions, as they are while nothing else is decided; None for those there are not."""
     leading = context.broker.controller.decisions.leading
     if request.topics is None:
-        return [each for each in leading.all_told() if each.adding or each.removing]
-    found: list[Told] = []
+        return [*leading.all_told()]
+    found: list[Told | None] = []
     pauses = context.broker.turns.pauses()
     for topic in request.topics:
         await pauses.pause()
         for index in topic.partition_indexes:
             await pauses.pause()
-            each = leading.find(topic.name, index)
-            if each is not None and (each.adding or each.removing):
-                found.append(each)
+            found.append(leading.find(topic.name, index))
     return found
 
 
-def _answer(moving: list[Told]) -> Steps[ListPartitionReassignmentsResponse]:
+def _answer(asked: list[Told | None]) -> Steps[ListPartitionReassignmentsResponse]:
     topics: dict[str, dict[int, OngoingPartitionReassignment]] = {}
-    for each in moving:
+    for each in asked:
         yield
-        topics.setdefault(each.topic, {})[each.partition] = OngoingPartitionReassignment(
-            partition_index=each.partition,
-            replicas=list(each.replicas),
-            adding_replicas=list(each.adding),
-            removing_replicas=list(each.removing),
-        )
+        if each is not None and (each.adding or each.removing):
+            topics.setdefault(each.topic, {})[each.partition] = OngoingPartitionReassignment(
+                partition_index=each.partition,
+                replicas=list(each.replicas),
+                adding_replicas=list(each.adding),
+                removing_replicas=list(each.removing),
+            )
     return ListPartitionReassignmentsResponse(
         error_message=None,
         topics=[
