@@ -109,7 +109,7 @@ class Dispatcher:
         if isinstance(result, Message):
             return (yield from self._answer_in_steps(route, context, request, result))
         if isinstance(result, Coroutine):
-            result = without_full_collections(result)
+            return self._start(route, context, request, result, is_large=True)
         return self._outcome_of(route, context, request, result)
 
     def _begin(
@@ -324,13 +324,17 @@ class Dispatcher:
         context: RequestContext,
         request: Message,
         work: Coroutine[Any, Any, Message | None],
+        *,
+        is_large: bool = False,
     ) -> Pending:
         """A handler that has to wait for the registry or another broker: run it as a task."""
-        task = asyncio.get_running_loop().create_task(work)
+        run = without_full_collections(work) if is_large else work
+        task = asyncio.get_running_loop().create_task(run)
         self._tasks.add(task)
 
         def done(finished: asyncio.Task[Message | None]) -> None:
             self._tasks.discard(finished)
+            work.close()  # it may have been cancelled before it began
             if finished.cancelled():
                 return
             error = finished.exception()

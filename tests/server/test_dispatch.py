@@ -1,6 +1,7 @@
 """What comes out of a request is returned: whoever processes a frame touches no connection."""
 
 import asyncio
+import inspect
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -16,10 +17,15 @@ from barnabas.wire.compiler import Steps
 from barnabas.wire.connection import ClientConnection, Encoded
 from barnabas.wire.messages.api_versions import ApiVersionsRequest
 from barnabas.wire.messages.heartbeat import HeartbeatRequest
-from barnabas.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from barnabas.wire.messages.leave_group import (
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    MemberIdentity,
+)
 from barnabas.wire.schema import Message
 from tests.server.raw_client import RawClient
 from tests.server.records import fetch_request, make_batch, produce_request
+from tests.server.waiting import wait_until
 
 VERSIONS = ApiVersionsRequest(client_software_name="t", client_software_version="1")
 
@@ -138,3 +144,32 @@ def test_an_answer_that_cannot_be_made_into_bytes_ends_its_connection_whenever_i
         client.send(LeaveGroupRequest(group_id="g"), 4)
         assert client.is_closed()
         assert other.call(VERSIONS, 3).error_code == 0
+
+
+@pytest.mark.parametrize("members", [1, 2_000], ids=["small", "large"])
+def test_what_is_cancelled_before_it_begins_is_not_left_behind(
+    monkeypatch: pytest.MonkeyPatch, members: int
+) -> None:
+    """A broker stops just then; Python warns of a coroutine that nobody has waited for."""
+    handled = []
+
+    def handle(*_: object) -> object:
+        handled.append(by_a_task(LeaveGroupResponse()))
+        return handled[0]
+
+    monkeypatch.setattr(leave_group, "handle", handle)
+    left = [MemberIdentity(member_id=f"{number:0>30}") for number in range(members)]
+    frame = frame_of(LeaveGroupRequest(group_id="g", members=left), 4)
+    with Broker() as broker, RawClient(broker.port) as client:
+        client.call(VERSIONS, 3)
+        port = client.sock.getsockname()[1]
+
+        def cut_off() -> None:
+            broker.server.turns._turn_ns = 60_000_000_000  # however long it takes to decode
+            mine = next(c for c in broker.server.population.connections if c.peer_port == port)
+            broker.server.dispatcher.process(mine, memoryview(bytearray(frame)))
+            broker.server.dispatcher.stop()
+
+        broker.call(cut_off)
+        (work,) = handled
+        wait_until(lambda: inspect.getcoroutinestate(work) == inspect.CORO_CLOSED)
