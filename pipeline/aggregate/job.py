@@ -80,13 +80,13 @@ def aggregate(spark: "SparkSession", cluster: KafkaCluster, aggregation: Aggrega
 
 def _read(writer: Any, checkpoint: Files, tries: int) -> Tally:
     """Follow the query; begin it again, from its checkpoint, where two of its tasks collided."""
-    for _ in range(tries - 1):
+    while True:
         try:
             return _followed(writer.start(), checkpoint)
         except Exception as error:
-            if TWO_READERS not in str(error):
+            tries -= 1
+            if not tries or TWO_READERS not in str(error):
                 raise
-    return _followed(writer.start(), checkpoint)
 
 
 @contextmanager

@@ -51,11 +51,14 @@ def commit_refusal(topic: TopicInfo | None, index: int, text: str | None, limit:
     return ErrorCode.NONE
 
 
-def take_out_deleted(commits: Commits, topics: Mapping[str, TopicInfo]) -> list[TopicPartition]:
-    """Take out the offsets of topics that were deleted since these were put together; which.
+def take_out_deleted(
+    commits: Commits, topics: Mapping[str, TopicInfo], *, by_id: bool
+) -> dict[TopicPartition, ErrorCode]:
+    """Take out the offsets of topics that were deleted since these were put together.
 
-    Groups forget a topic's offsets as it goes. What is written after that would stay, and be told
-    to who reads the next topic of the name.
+    Which, and what to answer who has named the topics by name or `by_id`. Groups forget a topic's
+    offsets as it goes; what is written after that would stay, and be told to who reads the next
+    topic of the name.
     """
     gone = [
         key
@@ -64,7 +67,8 @@ def take_out_deleted(commits: Commits, topics: Mapping[str, TopicInfo]) -> list[
     ]
     for key in gone:
         del commits[key]
-    return gone
+    code = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return dict.fromkeys(gone, code)
 
 
 def _utf16_length(text: str) -> int:

@@ -87,7 +87,9 @@ def _commit(
 ) -> OffsetCommitResponse | Deferred[OffsetCommitResponse]:
     from barnabas.server.groups.commits import Committer
 
-    _refuse_deleted(commits, answers, context)
+    topics, by_id = context.broker.metadata.topics, context.api_version >= BY_ID_SINCE
+    for key, code in take_out_deleted(commits, topics, by_id=by_id).items():
+        answers.pop(key).error_code = int(code)
     if not commits:
         return response
     committer = Committer(
@@ -105,14 +107,6 @@ def _commit(
         _report(answers.values(), error.code)
         return response
     return response if deferred.done else deferred
-
-
-def _refuse_deleted(commits: Commits, answers: Answers, context: RequestContext) -> None:
-    """Take out what is of topics that have gone meanwhile."""
-    by_id = context.api_version >= BY_ID_SINCE
-    gone = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    for key in take_out_deleted(commits, context.broker.metadata.topics):
-        answers.pop(key).error_code = int(gone)
 
 
 def _sort_out(

@@ -291,11 +291,7 @@ def _append_topic(
                 raise InvalidRecord("no records")
             if verified is not None:
                 guard = verified.guard_of(name, data.index)
-            elif (
-                version >= 3
-                and len(records) > LAST_ATTRIBUTE
-                and records[LAST_ATTRIBUTE] & TRANSACTIONAL
-            ):
+            elif version >= 3 and _is_transactional(records):
                 raise ApiError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
             if isinstance(checked, (ApiError, StorageError)):
                 raise checked
@@ -346,7 +342,7 @@ def _unless_unasked(
 def _is_transactional(records: Buffer | None) -> bool:
     if records is None or len(records) <= LAST_ATTRIBUTE:
         return False
-    return bool(records[LAST_ATTRIBUTE] & TRANSACTIONAL)
+    return records[LAST_ATTRIBUTE] & TRANSACTIONAL != 0
 
 
 def _report(

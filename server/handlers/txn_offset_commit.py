@@ -93,7 +93,11 @@ async def _commit(
         await after_creation(broker.topics, OFFSETS_TOPIC, lambda: None, broker.log)
     try:
         guard = await _verified(request, context)
-        _refuse_deleted(commits, answers, context)
+        by_id = context.api_version >= BY_ID_SINCE
+        gone = take_out_deleted(commits, broker.metadata.topics, by_id=by_id)
+        for key, code in gone.items():
+            for answer in answers.pop(key):
+                answer.error_code = int(code)
         if not commits:
             return ErrorCode.NONE
         return await _written(request, commits, guard, context)
@@ -120,15 +124,6 @@ async def _verified(
         if code := refused.get(partition.key):
             raise ApiError(TOLD.get(code, code))
     return beginnings.guards.get(partition.key)
-
-
-def _refuse_deleted(commits: Commits, answers: Answers, context: RequestContext) -> None:
-    """Take out what is of topics that have gone meanwhile."""
-    by_id = context.api_version >= BY_ID_SINCE
-    gone = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    for key in take_out_deleted(commits, context.broker.metadata.topics):
-        for answer in answers.pop(key):
-            answer.error_code = int(gone)
 
 
 async def _written(

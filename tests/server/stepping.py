@@ -8,8 +8,10 @@ from contextlib import contextmanager, suppress
 from barnabas.server.cluster.metadata import PartitionInfo, TopicInfo
 from barnabas.server.replication.partition import Partition
 from barnabas.server.testing.broker import Broker
+from barnabas.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.wire.uuids import Uuid
 from tests.server.names import unique
+from tests.server.raw_client import RawClient
 from tests.server.records import make_batch
 
 FOLLOWER = 7
@@ -98,6 +100,25 @@ class Stepping:
         metadata = self.broker.server.metadata
         topic = metadata.topics[self.topic]
         metadata.set_topic(TopicInfo(topic.name, Uuid(b"another topic id"), topic.partitions))
+
+    def produce_everywhere(self, acks: int = -1) -> ProduceRequest:
+        """A record for each partition; one for all of them, so that it is served in steps."""
+        data = [
+            PartitionProduceData(index=index, records=bytes(make_batch(b"x")))
+            for index in range(PARTITIONS)
+        ]
+        topics = [TopicProduceData(name=self.topic, partitions=data)]
+        return ProduceRequest(acks=acks, timeout_ms=FOREVER_MS, topics=topics)
+
+    def produced_while(
+        self, client: RawClient, event: Callable[[], object], acks: int = -1
+    ) -> dict[int, int]:
+        """The error codes of a produce between whose last steps something happens."""
+        last = self.partition(PARTITIONS - 1)
+        with self.between(event, lambda: last.log.log_end_offset > 0):
+            answer = client.call(self.produce_everywhere(acks), 9)
+        (topic,) = answer.responses
+        return {each.index: each.error_code for each in topic.partition_responses}
 
     @contextmanager
     def between(self, event: Callable[[], object], begun: Callable[[], bool]) -> Iterator[None]:

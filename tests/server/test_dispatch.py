@@ -37,12 +37,17 @@ def client(broker: Broker) -> Iterator[RawClient]:
         yield made
 
 
+def connection_of(broker: Broker, client: RawClient) -> Connection:
+    """The broker's end of it."""
+    port = client.sock.getsockname()[1]
+    return next(c for c in broker.server.population.connections if c.peer_port == port)
+
+
 def process(broker: Broker, client: RawClient, frame: bytes) -> Outcome:
     """What comes out of a frame on the client's connection, which reads it from nowhere."""
-    port = client.sock.getsockname()[1]
 
     def work() -> Outcome:
-        mine = next(c for c in broker.server.population.connections if c.peer_port == port)
+        mine = connection_of(broker, client)
         outcome = broker.server.dispatcher.process(mine, memoryview(bytearray(frame)))
         assert_untouched(mine)
         return outcome
@@ -162,11 +167,10 @@ def test_what_is_cancelled_before_it_begins_is_not_left_behind(
     frame = frame_of(LeaveGroupRequest(group_id="g", members=left), 4)
     with Broker() as broker, RawClient(broker.port) as client:
         client.call(VERSIONS, 3)
-        port = client.sock.getsockname()[1]
 
         def cut_off() -> None:
             broker.server.turns._turn_ns = 60_000_000_000  # however long it takes to decode
-            mine = next(c for c in broker.server.population.connections if c.peer_port == port)
+            mine = connection_of(broker, client)
             broker.server.dispatcher.process(mine, memoryview(bytearray(frame)))
             broker.server.dispatcher.stop()
 

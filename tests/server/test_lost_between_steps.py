@@ -4,7 +4,7 @@ Between two steps a partition may lose its leader or its topic: the answer says 
 and says it at once.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from errno import EIO
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,6 @@ from barnabas.wire.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from barnabas.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
@@ -60,55 +59,31 @@ def client(broker: Broker) -> Iterator[RawClient]:
 # Produce.
 
 
-def produce_everywhere(stepping: Stepping, acks: int = -1) -> ProduceRequest:
-    """A record for each partition; one for all of them, so that it is served in steps."""
-    data = [
-        PartitionProduceData(index=index, records=bytes(make_batch(b"x")))
-        for index in range(PARTITIONS)
-    ]
-    topics = [TopicProduceData(name=stepping.topic, partitions=data)]
-    return ProduceRequest(acks=acks, timeout_ms=FOREVER_MS, topics=topics)
-
-
-def produced_while(
-    stepping: Stepping, client: RawClient, event: str, acks: int = -1
-) -> dict[int, int]:
-    """The error codes of a produce between whose last steps something happens to partition 0."""
-    last = stepping.partition(PARTITIONS - 1)
-    happens = getattr(stepping, event)
-    with stepping.between(happens, lambda: last.log.log_end_offset > 0):
-        answer = client.call(produce_everywhere(stepping, acks), 9)
-    (topic,) = answer.responses
-    return {each.index: each.error_code for each in topic.partition_responses}
-
-
 def but_for_the_first(code: ErrorCode) -> dict[int, int]:
     return dict.fromkeys(range(PARTITIONS), int(ErrorCode.NONE)) | {0: int(code)}
 
 
-def test_an_append_whose_leader_went_between_two_steps_is_not_waited_for(
-    stepping: Stepping, client: RawClient
+@pytest.mark.parametrize(
+    ("event", "acks", "code"),
+    [
+        (Stepping.loses_the_leadership, -1, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        # Led again, it has another record at the offset, and that one is replicated.
+        (Stepping.leads_again_with_another_record, -1, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        # Its leader has written it, and its producer wants no more.
+        (Stepping.loses_the_leadership, 1, ErrorCode.NONE),
+    ],
+    ids=["not waited for", "not acknowledged in another's place", "acknowledged by its leader"],
+)
+def test_an_append_whose_leader_went_between_two_steps(
+    stepping: Stepping,
+    client: RawClient,
+    event: Callable[[Stepping], None],
+    acks: int,
+    code: ErrorCode,
 ) -> None:
     stepping.give_a_follower()
-    codes = produced_while(stepping, client, "loses_the_leadership")
-    assert codes == but_for_the_first(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-
-
-def test_an_append_is_not_acknowledged_that_was_cut_between_two_steps(
-    stepping: Stepping, client: RawClient
-) -> None:
-    """Led again, the partition has another record at its offset, and that one is replicated."""
-    stepping.give_a_follower()
-    codes = produced_while(stepping, client, "leads_again_with_another_record")
-    assert codes == but_for_the_first(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-
-
-def test_what_its_leader_has_written_is_acknowledged_to_who_wants_no_more(
-    stepping: Stepping, client: RawClient
-) -> None:
-    stepping.give_a_follower()
-    codes = produced_while(stepping, client, "loses_the_leadership", acks=1)
-    assert codes == but_for_the_first(ErrorCode.NONE)
+    codes = stepping.produced_while(client, lambda: event(stepping), acks)
+    assert codes == but_for_the_first(code)
 
 
 def test_a_partition_that_came_between_two_steps_is_asked_about_when_its_batch_comes_again(
@@ -118,7 +93,7 @@ def test_a_partition_that_came_between_two_steps_is_asked_about_when_its_batch_c
     producer = producer_of(client)
     stepping.give_a_follower()
     stepping.broker.call(stepping.loses_the_leadership)
-    request = produce_everywhere(stepping)
+    request = stepping.produce_everywhere()
     request.transactional_id = producer.name
     batch = batch_in_transaction(b"x", *producer.id)
     for data in request.topics[0].partitions:

@@ -17,9 +17,8 @@ from barnabas.wire.messages.delete_records import (
     DeleteRecordsTopic,
 )
 from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from barnabas.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.server.raw_client import RawClient
-from tests.server.records import data_of, fetched, make_batch
+from tests.server.records import data_of, fetched
 from tests.server.stepping import FOLLOWER, FOREVER_MS, PARTITIONS, SOME_STEPS, Stepping
 
 
@@ -39,17 +38,8 @@ def test_an_append_is_acknowledged_that_was_replicated_between_two_steps(
     stepping: Stepping, client: RawClient
 ) -> None:
     stepping.give_a_follower()
-    data = [
-        PartitionProduceData(index=index, records=bytes(make_batch(b"x")))
-        for index in range(PARTITIONS)
-    ]
-    topics = [TopicProduceData(name=stepping.topic, partitions=data)]
-    request = ProduceRequest(acks=-1, timeout_ms=FOREVER_MS, topics=topics)
-    last = stepping.partition(PARTITIONS - 1)
-    with stepping.between(stepping.follower_fetches, lambda: last.log.log_end_offset > 0):
-        answer = client.call(request, 9)
-    (topic,) = answer.responses
-    assert {each.error_code for each in topic.partition_responses} == {ErrorCode.NONE}
+    codes = stepping.produced_while(client, stepping.follower_fetches)
+    assert set(codes.values()) == {ErrorCode.NONE}
 
 
 @pytest.mark.parametrize("version", [3, 11], ids=["converted", "as it is"])
